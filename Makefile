@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: make demo and make test.
+# Both make their own environment and install what they need from the package registries.
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+OLDEST_STAMP := $(OLDEST)/.installed
+
+# Real data sets, where this machine has them; tests that need them skip with a message elsewhere.
+SFUMATO_DATA ?= $(wildcard $(abspath ../shared/data))
+export SFUMATO_DATA
+
+.PHONY: demo test check tests oldest format docs stamp clean
+
+demo: $(STAMP)
+	$(BIN)/sfumato demo --out demo-release --force
+
+test: check tests oldest
+
+check: $(STAMP)
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/proofs/stamp.py --check
+
+tests: $(STAMP)
+	$(BIN)/pytest -n 2 --dist worksteal -q
+
+# The oldest versions of every dependency that pyproject.toml allows.
+oldest: $(OLDEST_STAMP)
+	$(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow"
+
+format: $(STAMP)
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+docs: $(STAMP)
+	$(BIN)/pip install -q -e ".[docs]"
+	$(BIN)/mkdocs build --strict
+
+# After re-reading a proof whose code has changed.
+stamp: $(STAMP)
+	$(BIN)/python docs/proofs/stamp.py
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+$(OLDEST_STAMP): pyproject.toml oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install -q --disable-pip-version-check -c oldest.txt -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) demo-release build dist site .mypy_cache .ruff_cache .pytest_cache

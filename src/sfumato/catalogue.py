@@ -1,0 +1,44 @@
+"""Where everything public lives, so that importing sfumato stays instant.
+
+Names are imported when they are first used. The same list tells a saved release which class its
+method's name stands for.
+"""
+
+from __future__ import annotations
+
+from sfumato.privacy.registry import register_place
+
+#: Public name → where it lives.
+PUBLIC_NAMES = {
+    "ApproxDP": "sfumato.privacy.loss:ApproxDP",
+    "BudgetExceeded": "sfumato.privacy.ledger:BudgetExceeded",
+    "DataError": "sfumato.data.errors:DataError",
+    "Guarantee": "sfumato.privacy.guarantee:Guarantee",
+    "Histogram": "sfumato.tabular.histogram:Histogram",
+    "Ledger": "sfumato.privacy.ledger:Ledger",
+    "Marginals": "sfumato.tabular.marginals:Marginals",
+    "Method": "sfumato.privacy.method:Method",
+    "Plan": "sfumato.privacy.plan:Plan",
+    "PureDP": "sfumato.privacy.loss:PureDP",
+    "Questions": "sfumato.tabular.questions:Questions",
+    "Release": "sfumato.privacy.release:Release",
+    "Schema": "sfumato.data.schema:Schema",
+    "Table": "sfumato.data.table:Table",
+    "ZCDP": "sfumato.privacy.loss:ZCDP",
+    "load": "sfumato.privacy.saved:load",
+    "read_table": "sfumato.data.table:read_table",
+    "rehearse": "sfumato.rehearsal:rehearse",
+    "save_report": "sfumato.report.page:save_report",
+    "verify": "sfumato.privacy.saved:verify",
+}
+
+#: Method name in certificates and ledgers → its public name.
+METHODS = {
+    "table.Histogram": "Histogram",
+    "table.Marginals": "Marginals",
+    "table.Questions": "Questions",
+}
+
+for _name, _public in METHODS.items():
+    register_place(_name, PUBLIC_NAMES[_public])
+register_place("public.table", "sfumato.data.table:TablePublic")

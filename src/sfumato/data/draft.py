@@ -1,0 +1,138 @@
+"""A first schema, read off the data for the custodian to correct.
+
+It looks at private values, so what it finds is marked as inferred and is not to be published or
+used before a person who knows the data has said that it is public knowledge.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.data.frames import columns_of, names_of
+from sfumato.data.schema import Column, Schema
+from sfumato.engines.coding import Booleans, Categories, Coding, Dates, Integers, Numbers
+from sfumato.engines.coding.ranges import EPOCH
+from sfumato.engines.errors import DataError, Problem
+from sfumato.engines.files import TableFile
+from sfumato.engines.reading import MISSING_TEXT, Days, Floats, Text, Truth, Wholes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["draft"]
+
+MOST_CATEGORIES = 64
+MOST_SINGLE = 32
+BINS = 16
+
+
+def draft(source: Any) -> Schema:
+    """Return an unconfirmed schema for a frame or a file."""
+    file = TableFile(Path(source)) if isinstance(source, str | Path) else None
+    names = names_of(source) if file is None else file.names()
+    # A name that is there twice means no column in particular.
+    single = [name for name in names if names.count(name) == 1]
+    left_out = [name for name in dict.fromkeys(names) if name not in single]
+    series = columns_of(source, single) if file is None else file.read(single)
+    columns: list[Column] = []
+    for name, values in series.items():
+        column = _column(name, values)
+        if column is None:
+            left_out.append(name)
+        else:
+            columns.append(column)
+    if not columns:
+        raise DataError(
+            Problem(
+                wrong="no column has few enough different values for a draft",
+                remedy="Write the schema by hand, with public categories or bins.",
+            )
+        )
+    return Schema(columns=tuple(columns), unit=None, confirmed=False, left_out=tuple(left_out))
+
+
+def _column(name: str, series: pl.Series) -> Column | None:
+    """Return the draft of one column; `None` for names, identifiers and the like."""
+    missing, present = _present(series)
+    policy = "code" if missing else "refuse"
+    if len(present) == 0:
+        return None
+    coding = (
+        _truth(present, policy)
+        or _whole(present, policy)
+        or _number(present, policy)
+        or _date(present, policy)
+        or _category(present, policy)
+    )
+    if coding is None:
+        return None
+    marks = [key for key in coding.to_json() if key not in ("bins", "decimals", "outside")]
+    return Column(name, coding, tuple(marks))
+
+
+def _present(series: pl.Series) -> tuple[bool, pl.Series]:
+    """Return whether values are missing, and the others."""
+    import polars as pl
+
+    text = Text.read(series)
+    words = text.values.str.strip_chars().is_in(list(MISSING_TEXT)).fill_null(False)
+    gone = pl.Series(text.missing) | words
+    return bool(gone.any()), series.filter(~gone)
+
+
+def _truth(series: pl.Series, missing: str) -> Coding | None:
+    import polars as pl
+
+    if series.dtype == pl.String and not Wholes.read(series).unreadable.all():
+        return None
+    if series.dtype not in (pl.Boolean, pl.String) or Truth.read(series).unreadable.any():
+        return None
+    return Booleans(missing=missing)
+
+
+def _whole(series: pl.Series, missing: str) -> Coding | None:
+    wholes = Wholes.read(series)
+    if wholes.unreadable.any() or wholes.large.any() or (wholes.beyond != 0).any():
+        return None
+    values = wholes.bits.view(np.int64)
+    low, high = int(values.min()), int(values.max())
+    if high - low < MOST_SINGLE:
+        return Integers(low=low, high=high, missing=missing)
+    if max(abs(low), abs(high)) >= 2**52:
+        return None
+    return Numbers.equal(low, high, BINS, decimals=0, missing=missing)
+
+
+def _number(series: pl.Series, missing: str) -> Coding | None:
+    floats = Floats.read(series)
+    if floats.unreadable.any() or not np.isfinite(floats.values).all():
+        return None
+    low, high = float(floats.values.min()), float(floats.values.max())
+    if low == high:
+        high = float(np.nextafter(low, np.inf)) if abs(low) > 1 else low + 1.0
+        return Numbers(edges=(low, high), missing=missing)
+    edges = Numbers.equal_edges(low, high, BINS)
+    if any(b <= a for a, b in pairwise(edges)):  # only a few doubles lie in between
+        edges = (low, high)
+    return Numbers(edges=edges, missing=missing)
+
+
+def _date(series: pl.Series, missing: str) -> Coding | None:
+    days = Days.read(series)
+    if days.unreadable.any():
+        return None
+    low, high = (EPOCH + timedelta(days=int(end)) for end in (days.values.min(), days.values.max()))
+    bins = None if (high - low).days < MOST_SINGLE else BINS
+    return Dates(low=low, high=high, bins=bins, missing=missing)
+
+
+def _category(series: pl.Series, missing: str) -> Coding | None:
+    names = sorted({str(text).strip() for text in Text.read(series).values})
+    if len(names) > MOST_CATEGORIES or "\x00" in names:
+        return None
+    return Categories(values=tuple(names), missing=missing)

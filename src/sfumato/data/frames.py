@@ -1,0 +1,199 @@
+"""From any data frame to plain columns, and from plain columns to the caller's kind of frame.
+
+Nothing is guessed: a column whose type mixes texts and numbers is read as the text a CSV file
+would hold. pandas cannot tell NaN from null, others can; both are missing values here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.engines.errors import DataError, Problem, importing, without_values
+from sfumato.engines.reading import series_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["columns_of", "is_relation", "names_of", "to_backend"]
+
+
+def is_relation(source: Any) -> bool:
+    """Return whether something is a DuckDB relation, without importing DuckDB."""
+    return type(source).__name__ == "DuckDBPyRelation"
+
+
+def _wrapped(source: Any) -> Any:
+    """Return a frame behind Narwhals' face; a lazy one is run once."""
+    import narwhals as nw
+    import polars as pl
+
+    if isinstance(source, pl.LazyFrame):
+        lazy = source
+        source = without_values(lambda: lazy.collect(), pl.exceptions.PolarsError, _query_failed)
+    if isinstance(source, nw.DataFrame):
+        return source
+    try:
+        return nw.from_native(source, eager_only=True)
+    except TypeError:
+        pass
+    raise TypeError(
+        "a table is made from a pandas, Polars or PyArrow frame or a DuckDB relation; "
+        f"got {type(source).__name__}; a file is read with read_table"
+    )
+
+
+def _query_failed() -> Problem:
+    return Problem(
+        wrong="the lazy frame could not be computed",
+        remedy="Collect it by itself to see why; the message may quote the data.",
+    )
+
+
+def names_of(source: Any) -> list[str]:
+    """Return the names of a frame's columns, as they are, even if one is there twice."""
+    if isinstance(source, str | bytes | Path):
+        raise DataError(
+            Problem(
+                wrong="a table is made from a frame, not from a path",
+                remedy="Read a file with read_table(path, schema=…).",
+            )
+        )
+    # Asked of the frame itself, since Narwhals refuses pandas frames with duplicate names.
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        names = source.collect_schema().names()
+    elif hasattr(source, "column_names"):
+        names = source.column_names
+    elif hasattr(source, "columns"):
+        names = source.columns
+    else:
+        names = _wrapped(source).columns
+    return [str(name) for name in names]
+
+
+def columns_of(source: Any, names: Sequence[str] | None = None) -> dict[str, pl.Series]:
+    """Return some columns of an eager frame, or all, as Polars series.
+
+    Parameters
+    ----------
+    source
+        A frame of any library that Narwhals knows.
+    names
+        The columns wanted; each must be there once.
+    """
+    import polars as pl
+
+    if isinstance(source, pl.LazyFrame) and names is not None:
+        source = source.select(list(names))
+    if _is_pandas(source):
+        # pandas allows column labels that are no text, and duplicates of columns not wanted.
+        labels = {str(label): label for label in source.columns}
+        wanted = labels if names is None else names
+        return {name: _from_pandas(source[labels[name]]) for name in wanted}
+    frame = _wrapped(source)
+    wanted_names = list(frame.columns) if names is None else list(names)
+    return {name: _series(frame.get_column(name).to_native()) for name in wanted_names}
+
+
+def _is_pandas(source: Any) -> bool:
+    return type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
+
+
+def _series(native: Any) -> pl.Series:
+    """Return a column of any library as a Polars series."""
+    import polars as pl
+
+    if isinstance(native, pl.Series):
+        return series_of(native.to_list()) if native.dtype == pl.Object else native
+    module = type(native).__module__.split(".")[0]
+    if module == "pandas":
+        return _from_pandas(native)
+    if module == "pyarrow":
+        return _from_arrow(native)
+    return series_of(native.to_list())
+
+
+def _from_arrow(native: Any) -> pl.Series:
+    """Return an Arrow column as a series; types Polars does not know are read value by value."""
+    import polars as pl
+    import pyarrow as pa
+
+    try:
+        series = pl.from_arrow(native)
+    except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError):
+        series = None
+    if isinstance(series, pl.Series):
+        return series
+    return series_of(native.to_pylist())
+
+
+def _from_pandas(native: Any) -> pl.Series:
+    """Return a pandas column as a series, whether or not PyArrow is installed."""
+    import polars as pl
+
+    dtype = native.dtype
+    if type(dtype).__name__ == "CategoricalDtype":
+        values = _from_pandas(native.cat.categories.to_series())
+        codes = pl.Series(native.cat.codes.to_numpy().astype(np.int64))
+        present = pl.select(pl.when(codes >= 0).then(codes)).to_series()
+        return values.gather(present)
+    if type(dtype).__name__ == "ArrowDtype":
+        return _from_arrow(native.array.__arrow_array__())
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return pl.Series(np.ascontiguousarray(native.to_numpy()))
+    if getattr(dtype, "kind", "") in "biuf" and hasattr(dtype, "numpy_dtype"):
+        # pandas' own nullable types: values and a mask.
+        values = pl.Series(
+            native.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
+        )
+        there = pl.Series(native.notna().to_numpy(dtype=np.bool_))
+        return pl.select(pl.when(there).then(values)).to_series()
+    return series_of(native.to_numpy(dtype=object))
+
+
+def to_backend(frame: pl.DataFrame, backend: str) -> Any:
+    """Return a Polars frame as a frame of another library.
+
+    Parameters
+    ----------
+    frame
+        The frame.
+    backend
+        `"polars"`, `"pandas"` or `"pyarrow"`.
+    """
+    if backend == "polars":
+        return frame
+    if backend == "pyarrow":
+        with importing("PyArrow", "duckdb"):
+            import pyarrow  # noqa: F401
+        return frame.to_arrow()
+    if backend == "pandas":
+        with importing("pandas", "pandas"):
+            import pandas as pd
+        return pd.DataFrame({name: _to_pandas(frame[name]) for name in frame.columns})
+    raise ValueError(f"backend must be 'polars', 'pandas' or 'pyarrow'; got {backend!r}")
+
+
+def _to_pandas(series: pl.Series) -> Any:
+    """Return a series as a pandas column; missing values keep whole numbers whole."""
+    import pandas as pd
+    import polars as pl
+
+    if series.dtype == pl.Date:
+        return pd.Series(series.cast(pl.Datetime("us")).to_numpy())
+    if series.dtype == pl.String:
+        return pd.Series(series.to_list(), dtype="str" if _new_text(pd) else "object")
+    if series.null_count() == 0:
+        return pd.Series(series.to_numpy())
+    if series.dtype == pl.Float64:
+        return pd.Series(series.fill_null(float("nan")).to_numpy())
+    names = {pl.Int64: "Int64", pl.UInt64: "UInt64", pl.Boolean: "boolean"}
+    return pd.Series(pd.array(series.to_list(), dtype=names[type(series.dtype)]))
+
+
+def _new_text(pandas: Any) -> bool:
+    """Return whether this pandas has a text type of its own (from version 3)."""
+    return int(pandas.__version__.split(".")[0]) >= 3

@@ -1,0 +1,95 @@
+"""What is public about private data: declared by the custodian, never peeked at.
+
+A public part is a value: frozen, comparable, written to and read from plain documents. It may
+never hold anything computed from the private part.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sfumato.privacy.guarantee import Relation, Unit
+
+__all__ = ["Public"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Public(ABC):
+    """The public part of a private data set of any kind.
+
+    Parameters
+    ----------
+    unit
+        Whose contribution is protected.
+    relation
+        Which two data sets are neighbours.
+    contribution
+        How many records of one unit were let in at most.
+    rows
+        The number of records, where it is public: under replace-one. `None` otherwise.
+    rows_about
+        A public guess at the number of records, for plans. Never measured.
+    """
+
+    kind: ClassVar[str]
+    _kinds: ClassVar[dict[str, type[Public]]] = {}
+
+    unit: Unit
+    relation: Relation
+    contribution: int = 1
+    rows: int | None = None
+    rows_about: int | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            Public._kinds[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", Unit.parse(self.unit))
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        if self.contribution < 1:
+            raise ValueError(f"contribution must be at least 1; got {self.contribution}")
+        if self.rows_about is not None and self.rows_about < 0:
+            raise ValueError(f"rows_about must not be negative; got {self.rows_about}")
+        if self.rows is not None and self.relation is not Relation.REPLACE_ONE:
+            raise ValueError(
+                "the number of rows is private under add/remove; declare rows_about for plans, "
+                'or relation = "replace_one"'
+            )
+
+    @abstractmethod
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what is taken as public knowledge, in words."""
+
+    @abstractmethod
+    def _document(self) -> dict[str, Any]:
+        """Return what this kind of data adds to the document."""
+
+    @classmethod
+    @abstractmethod
+    def _from_document(cls, document: dict[str, Any]) -> Public:
+        """Return the public part a document of this kind describes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "kind": self.kind,
+            "unit": str(self.unit),
+            "relation": str(self.relation),
+            "contribution": self.contribution,
+            "rows": self.rows,
+            "rows_about": self.rows_about,
+            **self._document(),
+        }
+
+    @staticmethod
+    def from_json(document: dict[str, Any]) -> Public:
+        """Return the public part that `to_json` wrote, of whatever kind it is."""
+        kind = document.get("kind")
+        if kind not in Public._kinds:
+            known = ", ".join(sorted(Public._kinds))
+            raise ValueError(f"kind of data must be one of {known}; got {kind!r}")
+        return Public._kinds[kind]._from_document(document)

@@ -1,0 +1,312 @@
+"""What a custodian declares about a table before anything is read from it.
+
+A schema is public. It says whose privacy is at stake (can one person have several rows?), which
+columns are used, and what values each may have. What was drafted from the data is marked as such
+for good, and a draft is good for nothing until the custodian has confirmed it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.data.shorthand import coding_of
+from sfumato.engines.coding import Coding, coding_from_json
+from sfumato.engines.errors import DataError, Problem
+from sfumato.engines.intake import Recipe
+from sfumato.privacy.guarantee import Relation, Unit
+
+__all__ = ["Column", "Schema"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a schema.
+
+    Parameters
+    ----------
+    name
+        Its name in the table.
+    coding
+        What values it may have and how they are coded.
+    inferred
+        Which parts of the declaration were read off the data, such as `("low", "high")`.
+    """
+
+    name: str
+    coding: Coding
+    inferred: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of its codes."""
+        return self.coding.size
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        marks = {"inferred": list(self.inferred)} if self.inferred else {}
+        return {**self.coding.to_json(), **marks}
+
+    @classmethod
+    def from_json(cls, name: str, document: Mapping[str, Any]) -> Column:
+        """Return the column a document describes; an error names the column."""
+        options = dict(document)
+        inferred = tuple(options.pop("inferred", ()))
+        try:
+            return cls(name, coding_from_json(options), inferred)
+        except ValueError as failure:
+            raise ValueError(f"column {name!r}: {failure}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """The public declaration of a table.
+
+    Parameters
+    ----------
+    columns
+        The columns that are used, in order. Others in the table are not looked at.
+    unit
+        `"row"` if no person has more than one row or rows are what is protected, `"person"` if a
+        person may have several. `None` in a draft: not yet answered.
+    person
+        The column that says whose row it is; not released unless it is also among the columns.
+    max_rows
+        How many rows of one person are used: the first ones in the table's order.
+    relation
+        `"add_remove"`, or `"replace_one"`, which makes the number of rows public.
+    rows_about
+        A public guess at the number of rows, for plans.
+    confirmed
+        `False` in a draft whose inferred parts the custodian has not yet confirmed.
+    left_out
+        Columns that a draft did not take up.
+    """
+
+    columns: tuple[Column, ...]
+    unit: Unit | None = Unit.ROW
+    person: str | None = None
+    max_rows: int = 1
+    relation: Relation = Relation.ADD_REMOVE
+    rows_about: int | None = None
+    confirmed: bool = True
+    left_out: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        if self.unit is not None:
+            object.__setattr__(self, "unit", Unit.parse(self.unit))
+        names = [column.name for column in self.columns]
+        if not names or len(set(names)) != len(names):
+            raise ValueError("a schema has one or more columns, each with a name of its own")
+        about = self.rows_about
+        if about is not None and (type(about) is not int or about < 0):
+            raise ValueError(f"rows_about must be a whole number from 0; got {about!r}")
+        if not isinstance(self.confirmed, bool):
+            raise ValueError(f"confirmed must be true or false; got {self.confirmed!r}")
+        self._check_unit()
+
+    def _check_unit(self) -> None:
+        """Check that the unit, the person and the bound say one thing."""
+        if self.unit is None:
+            if self.confirmed:
+                raise ValueError(
+                    "the schema does not say whether one person can have several rows: set unit "
+                    'to "row" (no), or to "person" with the columns person and max_rows (yes)'
+                )
+            return
+        if self.unit not in (Unit.ROW, Unit.PERSON):
+            raise ValueError(f'the unit of a table is "row" or "person"; got "{self.unit}"')
+        if type(self.max_rows) is not int or self.max_rows < 1:
+            raise ValueError(f"max_rows must be a whole number from 1; got {self.max_rows!r}")
+        if self.unit is Unit.ROW and (self.person is not None or self.max_rows != 1):
+            raise ValueError('person and max_rows need unit = "person"')
+        if self.max_rows > 1 and self.person is None:
+            raise ValueError(
+                f"max_rows = {self.max_rows} needs person, the column that says whose row it is"
+            )
+        if self.max_rows > 1 and self.relation is Relation.REPLACE_ONE:
+            raise ValueError(
+                "replace_one makes the number of rows public, which needs one row a person; "
+                'use relation = "add_remove", or max_rows = 1'
+            )
+
+    @classmethod
+    def from_dict(
+        cls,
+        columns: Mapping[str, Any],
+        *,
+        unit: str = Unit.ROW,
+        person: str | None = None,
+        max_rows: int = 1,
+        relation: str = Relation.ADD_REMOVE,
+        rows_about: int | None = None,
+    ) -> Schema:
+        """Return a schema written in Python's own words.
+
+        Parameters
+        ----------
+        columns
+            For each column: a list of categories, `(low, high, bins)`, `(low, high)` for whole
+            numbers with a code each, `bool`, a dictionary as in a schema file, or a coding.
+        unit, person, max_rows, relation, rows_about
+            As in the class.
+        """
+        return cls(
+            columns=tuple(Column(str(n), coding_of(n, short)) for n, short in columns.items()),
+            unit=Unit.parse(unit),
+            person=person,
+            max_rows=max_rows,
+            relation=Relation.parse(relation),
+            rows_about=rows_about,
+        )
+
+    @classmethod
+    def of(cls, source: Schema | Mapping[str, Any] | str | Path) -> Schema:
+        """Return a schema given as such, as a dictionary of columns or as a file."""
+        if isinstance(source, Schema):
+            return source
+        return cls.from_dict(source) if isinstance(source, Mapping) else cls.read(source)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Return the schema of a TOML file."""
+        from sfumato.data.toml import read
+
+        return read(Path(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema as a TOML file that says what was inferred and what is asked."""
+        from sfumato.data.toml import written
+
+        Path(path).write_text(written(self), encoding="utf-8")
+
+    @classmethod
+    def draft(cls, source: Any) -> Schema:
+        """Return a draft made from a frame or a file, for the custodian to confirm.
+
+        It reads the data, so it is for the custodian's eyes: everything it found is marked as
+        inferred, and no table can be built with it until it is confirmed.
+        """
+        from sfumato.data.draft import draft
+
+        return draft(source)
+
+    def confirm(
+        self,
+        *,
+        unit: str,
+        person: str | None = None,
+        max_rows: int = 1,
+        relation: str | None = None,
+        rows_about: int | None = None,
+    ) -> Schema:
+        """Return the schema as one the custodian answers for; what was inferred stays marked."""
+        return replace(
+            self,
+            unit=Unit.parse(unit),
+            person=person,
+            max_rows=max_rows,
+            relation=self.relation if relation is None else Relation.parse(relation),
+            rows_about=self.rows_about if rows_about is None else rows_about,
+            confirmed=True,
+        )
+
+    def require_confirmed(self) -> None:
+        """Refuse a draft, and say how it becomes a schema."""
+        if self.confirmed:
+            return
+        marked = ", ".join(self.inferred) or "none"
+        raise DataError(
+            Problem(
+                wrong="the schema is a draft made from the data and is not confirmed "
+                f"(inferred columns: {marked})",
+                remedy="Check that every inferred domain is public knowledge, answer whether one "
+                "person can have several rows, and set confirmed = true in the file "
+                "(or call schema.confirm(unit=…)).",
+            )
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The domain size of each column."""
+        return tuple(column.size for column in self.columns)
+
+    @property
+    def inferred(self) -> dict[str, tuple[str, ...]]:
+        """What was read off the data, by column, to be recorded in certificates."""
+        return {column.name: column.inferred for column in self.columns if column.inferred}
+
+    @property
+    def recipe(self) -> Recipe:
+        """What an engine takes from a table by this schema."""
+        codings = {column.name: column.coding for column in self.columns}
+        bound = self.max_rows if self.person is not None else None
+        return Recipe(codings=codings, person=self.person, max_rows=bound)
+
+    def index(self, name: str) -> int:
+        """Return the number of a column."""
+        if name not in self.names:
+            known = ", ".join(repr(known) for known in self.names)
+            raise ValueError(f"there is no column {name!r}; there are {known}")
+        return self.names.index(name)
+
+    def indices(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers of several columns."""
+        return tuple(self.index(name) for name in names)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.index(name)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "table": {
+                "unit": None if self.unit is None else str(self.unit),
+                "person": self.person,
+                "max_rows": self.max_rows,
+                "relation": str(self.relation),
+                "rows_about": self.rows_about,
+                "confirmed": self.confirmed,
+                "left_out": list(self.left_out),
+            },
+            "columns": {column.name: column.to_json() for column in self.columns},
+            # Documents are written with sorted keys, which would lose the order of the columns.
+            "order": list(self.names),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Schema:
+        """Return the schema a document describes, or say what is wrong with it."""
+        extra = sorted(set(document) - {"table", "columns", "order"})
+        if extra or not isinstance(document.get("columns"), Mapping):
+            raise ValueError(
+                "a schema has the parts [table] and [columns.NAME]"
+                + (f"; got {', '.join(extra)}" if extra else "")
+            )
+        table = dict(document.get("table", {}))
+        table["unit"] = table.get("unit", Unit.ROW) or None
+        known = ("unit", "person", "max_rows", "relation", "rows_about", "confirmed", "left_out")
+        strange = sorted(set(table) - set(known))
+        if strange:
+            raise ValueError(f"[table] may say {', '.join(known)}; got {', '.join(strange)}")
+        order = document.get("order", list(document["columns"]))
+        if sorted(order) != sorted(document["columns"]):
+            raise ValueError("order must name every column once")
+        columns = tuple(Column.from_json(name, document["columns"][name]) for name in order)
+        table["left_out"] = tuple(table.get("left_out", ()))
+        return cls(columns=columns, **table)
+
+    def canonical(self) -> bytes:
+        """Return the schema as bytes that are equal exactly when schemas are."""
+        text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=True)
+        return text.encode("ascii")

@@ -1,0 +1,289 @@
+"""The private table and its public part.
+
+A table is checked and encoded when it is built, before any door, for the custodian's eyes. From
+then on nothing but its codes is kept, nothing of them is shown, and only counting engines see
+them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.frames import columns_of, is_relation, names_of, to_backend
+from sfumato.data.public import Public
+from sfumato.data.schema import Schema
+from sfumato.engines.coding import Generator
+from sfumato.engines.files import TableFile
+from sfumato.engines.intake import Taken, take
+from sfumato.engines.memory import CodeTable, code_type
+from sfumato.privacy.guarantee import Relation
+
+__all__ = ["Table", "TablePublic", "read_table"]
+
+IN_MEMORY = 2 * 2**30
+"""Files up to about this many bytes are read into memory by `engine="auto"`."""
+
+DIGEST_BLOCK = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePublic(Public):
+    """What is public about a table.
+
+    Parameters
+    ----------
+    schema
+        The declared columns and their domains.
+    unit, relation, contribution, rows_about
+        As the schema says.
+    rows
+        The number of rows, only under replace-one.
+    """
+
+    kind = "table"
+
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        schema = self.schema
+        declared = (schema.unit, schema.relation, schema.max_rows, schema.rows_about)
+        if declared != (self.unit, self.relation, self.contribution, self.rows_about):
+            raise ValueError("unit, relation, contribution and rows_about must be the schema's")
+
+    @classmethod
+    def of(cls, schema: Schema, rows: int | None = None) -> TablePublic:
+        """Return the public part of tables with this schema."""
+        schema.require_confirmed()
+        assert schema.unit is not None
+        return cls(
+            schema=schema,
+            unit=schema.unit,
+            relation=schema.relation,
+            contribution=schema.max_rows,
+            rows_about=schema.rows_about,
+            rows=rows,
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.schema.names
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The domain size of each column."""
+        return self.schema.sizes
+
+    @property
+    def domain(self) -> dict[str, int]:
+        """The domain size of each column, by name."""
+        return dict(zip(self.columns, self.sizes, strict=True))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what is taken as public knowledge, in words."""
+        found = [f"the {len(self.columns)} columns and the values each of them may take"]
+        if self.schema.inferred:
+            names = ", ".join(sorted(self.schema.inferred))
+            found.append(
+                f"what the custodian confirmed after it had been inferred from the data ({names})"
+            )
+        if self.rows is not None:
+            found.append(f"the number of rows ({self.rows:,})")
+        return tuple(found)
+
+    def labels(self, column: str) -> tuple[str, ...]:
+        """Return what each code of a column stands for, in words."""
+        return self.schema[column].coding.labels
+
+    def frame(
+        self,
+        codes: NDArray[Any] | Sequence[NDArray[Any]],
+        generator: Generator,
+        backend: str = "polars",
+    ) -> Any:
+        """Return synthetic codes as a frame of the custodian's own columns and types.
+
+        Parameters
+        ----------
+        codes
+            Array of shape (rows, columns), or one array for each column.
+        generator
+            Spreads numbers and dates evenly within their bins.
+        backend
+            `"polars"`, `"pandas"` or `"pyarrow"`.
+
+        Notes
+        -----
+        Privacy: a function of the codes it is given and of what is public.
+        """
+        import polars as pl
+
+        parts = list(codes.T) if isinstance(codes, np.ndarray) else list(codes)
+        if len(parts) != len(self.columns):
+            raise ValueError(f"there are {len(self.columns)} columns; got codes for {len(parts)}")
+        series = [
+            column.coding.decode(part, generator).alias(column.name)
+            for column, part in zip(self.schema.columns, parts, strict=True)
+        ]
+        return to_backend(pl.DataFrame(series), backend)
+
+    def made_up(self, rows: int, generator: Generator) -> Table:
+        """Return a table of the same shape with uniformly random codes, for rehearsals.
+
+        Privacy: a function of what is public and of the generator.
+        """
+        if rows < 0:
+            raise ValueError(f"rows must not be negative; got {rows}")
+        columns = [
+            np.asarray(generator.integers(np.zeros(rows, dtype=np.int64), size)).astype(
+                code_type(size)
+            )
+            for size in self.sizes
+        ]
+        return Table._of(self.schema, Taken(CodeTable(columns, self.sizes), 0))
+
+    def _document(self) -> dict[str, Any]:
+        return {"schema": self.schema.to_json()}
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> TablePublic:
+        return cls.of(Schema.from_json(document["schema"]), document["rows"])
+
+
+class Table:
+    """A private table.
+
+    Parameters
+    ----------
+    frame
+        A pandas, Polars or PyArrow frame, or a DuckDB relation. Columns that the schema does not
+        name are not looked at.
+    schema
+        The declaration of the table: a `Schema`, a dictionary as for `Schema.from_dict`, or the
+        path of a schema file.
+
+    Raises
+    ------
+    DataError
+        If a value has no place in its column's domain. All problems are collected; they are named
+        by column and row, never by value.
+    """
+
+    __slots__ = ("_dropped", "_public", "_table")
+
+    _dropped: int
+    _public: TablePublic
+    _table: CodeTable
+
+    def __init__(self, frame: Any, schema: Schema | Mapping[str, Any] | str | Path) -> None:
+        declared = Schema.of(schema)
+        declared.require_confirmed()
+        recipe = declared.recipe
+        recipe.check_names(names_of(frame))
+        if is_relation(frame):
+            from sfumato.engines.duckdb import take_relation
+
+            self._fill(declared, take_relation(frame, recipe))
+        else:
+            self._fill(declared, take(columns_of(frame, recipe.needed), recipe))
+
+    @classmethod
+    def _of(cls, schema: Schema, taken: Taken) -> Table:
+        table = cls.__new__(cls)
+        table._fill(schema, taken)
+        return table
+
+    def _fill(self, schema: Schema, taken: Taken) -> None:
+        rows = taken.table.rows if schema.relation is Relation.REPLACE_ONE else None
+        object.__setattr__(self, "_table", taken.table)
+        object.__setattr__(self, "_dropped", taken.dropped)
+        object.__setattr__(self, "_public", TablePublic.of(schema, rows))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a table does not change; build another one")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a private table is not pickled; save a release of it instead")
+
+    def __repr__(self) -> str:
+        public = self._public
+        columns = ", ".join(f"{name}: {size}" for name, size in public.domain.items())
+        rows = "" if public.rows is None else f", rows={public.rows}"
+        return f"Table({{{columns}}}, unit={public.unit}, relation={public.relation}{rows})"
+
+    @property
+    def public(self) -> TablePublic:
+        """What is public about it."""
+        return self._public
+
+    @property
+    def counts(self) -> CodeTable:
+        """The engine that counts in it. Private."""
+        return self._table
+
+    @property
+    def dropped_rows(self) -> int:
+        """How many rows the contribution bound left out. For the custodian's eyes only."""
+        return self._dropped
+
+    def digest(self, key: bytes) -> bytes:
+        """Return HMAC-SHA256 of the schema and all codes, which binds a ledger to the table.
+
+        Without the key it tells nothing about the data, not even whether a guess is right.
+        """
+        if len(key) < 16:
+            raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
+        code = hmac.new(key, digestmod=hashlib.sha256)
+        schema = self._public.schema.canonical()
+        code.update(f"sfumato table 1 {len(schema)} {self._table.rows} ".encode())
+        code.update(schema)
+        for number in range(len(self._table.sizes)):
+            codes = self._table.codes(number)
+            for first in range(0, len(codes), DIGEST_BLOCK):
+                block = codes[first : first + DIGEST_BLOCK]
+                code.update(block.astype(block.dtype.newbyteorder("<"), copy=False).tobytes())
+        return code.digest()
+
+
+def read_table(
+    path: str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    *,
+    engine: str = "auto",
+    separator: str | None = None,
+) -> Table:
+    """Read a private table from a CSV file (plain, .gz or .xz) or a Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    schema
+        As for `Table`.
+    engine
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the size
+        of the file. The answers are the same.
+    separator
+        What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+    """
+    if engine not in ("auto", "memory", "duckdb"):
+        raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {engine!r}")
+    declared = Schema.of(schema)
+    declared.require_confirmed()
+    file = TableFile(Path(path), separator)
+    recipe = declared.recipe
+    recipe.check_names(file.names())
+    if engine == "duckdb" or (engine == "auto" and file.bytes_about > IN_MEMORY):
+        from sfumato.engines.duckdb import take_file
+
+        return Table._of(declared, take_file(file, recipe))
+    return Table._of(declared, take(file.read(recipe.needed), recipe))

@@ -1,0 +1,84 @@
+"""Schema files: TOML that a custodian can read, correct and confirm."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sfumato.data.schema import Column, Schema
+
+__all__ = ["read", "written"]
+
+MARK = "  # inferred from the data: is this public knowledge?"
+
+QUESTION = """\
+# FIRST QUESTION: can one person have several rows in this table?
+#   no:   unit = "row"
+#   yes:  unit = "person", person = the column that says whose row it is, and
+#         max_rows = how many rows of one person are used (the first ones in the file)
+"""
+
+DRAFT = """\
+# A DRAFT, made by reading the data, so not yet public and of no use until it is confirmed.
+# Lines marked "inferred" were read off the data. Replace what is not public knowledge (for an
+# age, 0 to 120 rather than the youngest and oldest patient), answer the first question, then set
+# confirmed = true. The marks stay: certificates say what was inferred and then confirmed.
+"""
+
+
+def read(path: Path) -> Schema:
+    """Return the schema of a file, or say what is wrong with it."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no schema file {str(path)!r}")
+    try:
+        return Schema.from_json(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValueError as failure:
+        raise ValueError(f"{path.name}: {failure}") from None
+
+
+def written(schema: Schema) -> str:
+    """Return the text of a schema file."""
+    parts = [] if schema.confirmed else [DRAFT]
+    parts.append(_table(schema))
+    parts += [_column(column) for column in schema.columns]
+    return "\n".join(parts)
+
+
+def _table(schema: Schema) -> str:
+    lines = [] if schema.confirmed else [QUESTION.rstrip()]
+    lines.append("[table]")
+    lines.append(f"unit = {_value(str(schema.unit or ''))}")
+    if schema.person is not None:
+        lines.append(f"person = {_value(schema.person)}")
+    if schema.max_rows != 1:
+        lines.append(f"max_rows = {schema.max_rows}")
+    lines.append(f"relation = {_value(str(schema.relation))}")
+    if schema.rows_about is not None:
+        lines.append(f"rows_about = {schema.rows_about}")
+    elif not schema.confirmed:
+        lines.append("# rows_about = 10000  # a public guess at the number of rows, for plans")
+    if schema.left_out:
+        lines.append(f"left_out = {_value(list(schema.left_out))}  # columns that are not used")
+    if not schema.confirmed or schema.inferred:
+        lines.append(f"confirmed = {_value(schema.confirmed)}")
+    return "\n".join(lines) + "\n"
+
+
+def _column(column: Column) -> str:
+    lines = [f"[columns.{_value(column.name)}]"]
+    for key, value in column.to_json().items():
+        lines.append(f"{key} = {_value(value)}{MARK if key in column.inferred else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    """Return a value as TOML writes it; its texts are JSON's but for DEL."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)

@@ -1,0 +1,41 @@
+"""How a raw column becomes small integer codes, and codes become values again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.engines.coding.base import OTHER, Coding, Encoded, Fault, Generator
+from sfumato.engines.coding.categories import Booleans, Categories
+from sfumato.engines.coding.numbers import Numbers
+from sfumato.engines.coding.ranges import Dates, Integers
+
+__all__ = [
+    "OTHER",
+    "Booleans",
+    "Categories",
+    "Coding",
+    "Dates",
+    "Encoded",
+    "Fault",
+    "Generator",
+    "Integers",
+    "Numbers",
+    "coding_from_json",
+]
+
+KINDS: dict[str, type[Coding]] = {
+    coding.kind: coding for coding in (Categories, Booleans, Numbers, Integers, Dates)
+}
+
+
+def coding_from_json(document: dict[str, Any]) -> Coding:
+    """Return the coding a document describes, or say what is wrong with it."""
+    options = dict(document)
+    kind = options.pop("kind", None)
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    try:
+        return KINDS[kind].from_json(options)
+    except TypeError:
+        named = ", ".join(sorted(options)) or "nothing"
+        raise ValueError(f"a column of kind {kind!r} cannot be described by {named}") from None

@@ -1,0 +1,201 @@
+"""How a raw column becomes small integer codes, and codes become values again.
+
+A coding is public: it is declared, not learnt from the data. Encoding is total: every value of
+every type either gets a code or is reported by its row number and by what was expected, never by
+itself. Codes are ordered: the declared values or bins, then "other", then "missing".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.memory import code_type
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["OTHER", "Coding", "Encoded", "Fault", "Generator", "Masks", "hashable"]
+
+OTHER = "(other)"
+"""What the code of undeclared categories is called in synthetic data."""
+
+Masks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Codes, and what is missing, unreadable and outside the domain."""
+
+
+class Generator(Protocol):
+    """A NumPy generator for values inside bins: post-processing, never private."""
+
+    def random(self, size: Any = ...) -> Any:
+        """Return uniform numbers in [0, 1)."""
+        ...
+
+    def integers(self, low: Any, high: Any = ..., *, endpoint: Any = ...) -> Any:
+        """Return uniform whole numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Rows of one column that have no code, and why."""
+
+    wrong: str
+    remedy: str
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The codes of one column, and what could not be encoded (coded 0, to be refused)."""
+
+    codes: NDArray[Any]
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coding(ABC):
+    """What all codings have: a policy for missing values and one for values outside the domain.
+
+    Parameters
+    ----------
+    missing
+        `"refuse"`: a missing value is an error; `"code"`: it has a code of its own.
+    outside
+        `"refuse"`: a value outside the domain is an error; `"clamp"` (numbers and dates): it
+        counts as the nearest bound; `"other"` (categories): it has a code of its own.
+    """
+
+    kind: ClassVar[str]
+    outsides: ClassVar[tuple[str, ...]] = ("refuse", "clamp")
+
+    missing: str = "refuse"
+    outside: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("refuse", "code"):
+            raise ValueError(f"missing must be 'refuse' or 'code'; got {self.missing!r}")
+        if self.outside not in self.outsides:
+            allowed = " or ".join(repr(policy) for policy in self.outsides)
+            raise ValueError(f"outside must be {allowed} for {self.kind}; got {self.outside!r}")
+
+    @property
+    @abstractmethod
+    def proper(self) -> int:
+        """The number of codes that stand for a declared value or bin."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+
+    @abstractmethod
+    def _read(self, series: pl.Series) -> Masks:
+        """Return codes and the masks of missing, unreadable and outside values."""
+
+    @abstractmethod
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        """Return a value for each proper code."""
+
+    @abstractmethod
+    def label(self, code: int) -> str:
+        """Return what a proper code stands for, in words."""
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return self.proper + (self.outside == "other") + (self.missing == "code")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each code stands for, in words."""
+        names = [self.label(code) for code in range(self.proper)]
+        names += [OTHER] * (self.outside == "other")
+        names += ["(missing)"] * (self.missing == "code")
+        return tuple(names)
+
+    def encode(self, series: pl.Series) -> Encoded:
+        """Return the code of every value of a column, and what has none."""
+        raw, missing, unreadable, outside = self._read(series)
+        faults: list[Fault] = []
+        codes = np.where(missing | unreadable | outside, 0, raw)
+        if self.outside == "clamp":
+            codes = np.where(outside, raw, codes)
+            outside = np.zeros_like(missing)
+        elif self.outside == "other":
+            codes = np.where(outside | unreadable, self.proper, codes)
+            outside = unreadable = np.zeros_like(missing)
+        if self.missing == "code":
+            codes = np.where(missing, self.size - 1, codes)
+        else:
+            _fault(
+                faults,
+                missing,
+                "the value is missing",
+                'Fill it in, or declare missing = "code" for this column.',
+            )
+        _fault(faults, unreadable, f"the value is not {self.noun}", self._unreadable_remedy)
+        _fault(faults, outside, f"the value is outside the domain ({self.allowed})", self._remedy)
+        return Encoded(codes.astype(code_type(self.size)), tuple(faults))
+
+    noun: ClassVar[str]
+    _unreadable_remedy: ClassVar[str] = "Correct it, or declare another kind for this column."
+
+    @property
+    def _remedy(self) -> str:
+        policy = self.outsides[-1]
+        widen = "Correct it, or declare a wider domain from public knowledge"
+        return f"{widen}." if policy == "refuse" else f'{widen}, or outside = "{policy}".'
+
+    def decode(self, codes: NDArray[Any], generator: Generator) -> pl.Series:
+        """Return a value for every code, uniform within a bin; null for missing."""
+        import polars as pl
+
+        numbers = np.asarray(codes).astype(np.int64)
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= self.size):
+            raise ValueError(f"codes must be 0 to {self.size - 1}")
+        proper = numbers < self.proper
+        values = self._values(np.where(proper, numbers, 0), generator)
+        values = pl.select(pl.when(pl.Series(proper)).then(values)).to_series()
+        if self.outside == "other" and values.dtype == pl.String:
+            other = pl.Series(numbers == self.proper)
+            named = pl.when(other).then(pl.lit(OTHER)).otherwise(values)
+            values = pl.select(named).to_series()
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        document: dict[str, Any] = {"kind": self.kind, **self._document()}
+        for name in ("missing", "outside"):
+            if getattr(self, name) != "refuse":
+                document[name] = getattr(self, name)
+        return document
+
+    def _document(self) -> dict[str, Any]:
+        own = [f.name for f in fields(self) if f.name not in ("missing", "outside")]
+        return {
+            name: _plain(getattr(self, name)) for name in own if getattr(self, name) is not None
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Return the coding a document describes; `kind` is left out."""
+        return cls(**{name: hashable(value) for name, value in document.items()})
+
+
+def _fault(faults: list[Fault], mask: NDArray[Any], wrong: str, remedy: str) -> None:
+    if mask.any():
+        faults.append(Fault(wrong, remedy, np.flatnonzero(mask).astype(np.int64)))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def hashable(value: Any) -> Any:
+    """Return a list as a tuple, anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,151 @@
+"""Columns of names, and of true and false."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.coding.base import Coding, Generator, Masks
+from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Truth, Wholes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Booleans", "Categories"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categories(Coding):
+    """A list of names, or of whole numbers that are names.
+
+    Parameters
+    ----------
+    values
+        The categories, all text or all whole numbers. Text in the data is compared as it is
+        first, then without surrounding blanks.
+    """
+
+    kind = "category"
+    noun = "a category"
+    outsides = ("refuse", "other")
+
+    values: tuple[str, ...] | tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        texts = all(isinstance(value, str) for value in self.values)
+        wholes = all(type(value) is int for value in self.values)
+        if not self.values or not (texts or wholes):
+            raise ValueError(
+                "categories are one or more texts, or one or more whole numbers; "
+                "for true and false use kind 'boolean', for numbers kind 'number' with edges"
+            )
+        if len(set(self.values)) != len(self.values):
+            raise ValueError("every category is named once")
+        if wholes and any(not -(2**63) <= int(value) < 2**64 for value in self.values):
+            raise ValueError("whole numbers have at most 64 bits; name the categories as text")
+        if wholes and min(self._wholes) < 0 and max(self._wholes) >= 2**63:
+            raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
+        if texts and UNREADABLE in self.values:
+            raise ValueError("a category cannot be the NUL character")
+
+    @property
+    def textual(self) -> bool:
+        """Whether the categories are text."""
+        return isinstance(self.values[0], str)
+
+    @property
+    def proper(self) -> int:
+        """The number of categories."""
+        return len(self.values)
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        shown = ", ".join(repr(value) for value in self.values[:8])
+        return f"one of {shown}" + (", …" if len(self.values) > 8 else "")
+
+    def _read(self, series: pl.Series) -> Masks:
+        if self.textual:
+            return self._read_text(series)
+        wholes = Wholes.read(series)
+        order = np.argsort(np.array([value % 2**64 for value in self._wholes], dtype=np.uint64))
+        keys = np.array([self._wholes[i] % 2**64 for i in order], dtype=np.uint64)
+        place = np.minimum(np.searchsorted(keys, wholes.bits), len(keys) - 1)
+        codes = order[place]
+        large = np.array([value >= 2**63 for value in self._wholes])
+        found = (keys[place] == wholes.bits) & (large[codes] == wholes.large)
+        outside = ~found | (wholes.beyond != 0)
+        there = ~wholes.missing & ~wholes.unreadable
+        return codes, wholes.missing, wholes.unreadable, outside & there
+
+    @property
+    def _wholes(self) -> list[int]:
+        return [int(value) for value in self.values]
+
+    def _read_text(self, series: pl.Series) -> Masks:
+        import polars as pl
+
+        text = Text.read(series)
+        names = [str(value) for value in self.values]
+        numbers = list(range(len(names)))
+
+        def number(column: pl.Series) -> pl.Series:
+            return column.replace_strict(names, numbers, default=None, return_dtype=pl.Int64)
+
+        trimmed = text.values.str.strip_chars()
+        codes = number(text.values).fill_null(number(trimmed))
+        unknown = np.asarray(codes.is_null().to_numpy(), dtype=np.bool_)
+        words = np.asarray(trimmed.is_in(list(MISSING_TEXT)).fill_null(False).to_numpy())
+        missing = text.missing | (unknown & words)
+        none = np.zeros(len(series), dtype=np.bool_)
+        return codes.fill_null(0).to_numpy(), missing, none, unknown & ~missing
+
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        import polars as pl
+
+        if self.textual:
+            return pl.Series(list(self.values), dtype=pl.String).gather(pl.Series(codes))
+        large = max(self._wholes) >= 2**63
+        table = pl.Series(self._wholes, dtype=pl.UInt64 if large else pl.Int64)
+        return table.gather(pl.Series(codes))
+
+    def label(self, code: int) -> str:
+        """Return the name of a category."""
+        return str(self.values[code])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booleans(Coding):
+    """False (code 0) and true (code 1); 0 and 1, no and yes are understood too."""
+
+    kind = "boolean"
+    noun = "true or false"
+    outsides = ("refuse",)
+
+    @property
+    def proper(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        return "true or false"
+
+    def _read(self, series: pl.Series) -> Masks:
+        truth = Truth.read(series)
+        none = np.zeros(len(series), dtype=np.bool_)
+        return truth.values.astype(np.int64), truth.missing, truth.unreadable, none
+
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        import polars as pl
+
+        return pl.Series(codes == 1)
+
+    def label(self, code: int) -> str:
+        """Return `false` or `true`."""
+        return ("false", "true")[code]

@@ -1,0 +1,141 @@
+"""Columns of numbers in bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isfinite
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.coding.base import Coding, Generator, Masks, hashable
+from sfumato.engines.reading import Floats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Numbers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Coding):
+    """Numbers in bins [lower, upper), the last one closed.
+
+    Parameters
+    ----------
+    edges
+        The bounds of the bins, in increasing order; one more than there are bins. They are
+        compared with the data as doubles, exactly.
+    decimals
+        If given, synthetic values have this many decimals (0: whole numbers).
+    """
+
+    kind = "number"
+    noun = "a number"
+
+    edges: tuple[float, ...]
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Adding 0.0 turns -0.0 into 0.0, so that equal codings are written alike.
+        object.__setattr__(self, "edges", tuple(float(edge) + 0.0 for edge in self.edges))
+        if len(self.edges) < 2 or not all(isfinite(edge) for edge in self.edges):
+            raise ValueError("edges are two or more finite numbers")
+        if any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError("edges must increase; use fewer bins or a wider range")
+        if self.decimals is not None:
+            if not 0 <= self.decimals <= 9:
+                raise ValueError(f"decimals must be 0 to 9; got {self.decimals}")
+            low, high = self._grid
+            if (high < low).any():
+                raise ValueError(
+                    f"every bin must hold a number of {self.decimals} decimals; "
+                    "use fewer bins or more decimals"
+                )
+
+    @staticmethod
+    def equal_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+        """Return the edges of bins of equal width, each the double nearest to the exact edge."""
+        if bins < 1:
+            raise ValueError(f"there must be at least one bin; got {bins}")
+        start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
+        return tuple(float(start + width * i / bins) for i in range(bins + 1))
+
+    @classmethod
+    def equal(cls, low: float, high: float, bins: int, **options: Any) -> Numbers:
+        """Return bins of equal width."""
+        return cls(edges=cls.equal_edges(low, high, bins), **options)
+
+    @property
+    def proper(self) -> int:
+        """The number of bins."""
+        return len(self.edges) - 1
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        return f"from {self.edges[0]:.15g} to {self.edges[-1]:.15g}"
+
+    def _read(self, series: pl.Series) -> Masks:
+        floats = Floats.read(series)
+        edges = np.array(self.edges)
+        codes = np.searchsorted(edges, floats.values, side="right") - 1
+        outside = (floats.values < edges[0]) | (floats.values > edges[-1])
+        there = ~floats.missing & ~floats.unreadable
+        codes = np.clip(codes, 0, self.proper - 1)
+        return codes, floats.missing, floats.unreadable, outside & there
+
+    @property
+    def _grid(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The least and greatest multiple of the last decimal within each bin."""
+        scaled = [Fraction(repr(edge)) * 10 ** (self.decimals or 0) for edge in self.edges]
+        low = [ceil(edge) for edge in scaled[:-1]]
+        high = [ceil(edge) - 1 for edge in scaled[1:-1]] + [floor(scaled[-1])]
+        if max(map(abs, low + high)) >= 2**53:
+            raise ValueError("numbers with decimals must stay below 2**53 of their last decimal")
+        return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        import polars as pl
+
+        if self.decimals is not None:
+            low, high = self._grid
+            whole = generator.integers(low[codes], high[codes], endpoint=True)
+            return pl.Series(whole if self.decimals == 0 else whole / 10.0**self.decimals)
+        lower, upper = np.array(self.edges[:-1])[codes], np.array(self.edges[1:])[codes]
+        share = generator.random(len(codes))
+        inside = lower * (1.0 - share) + upper * share
+        return pl.Series(np.clip(inside, lower, np.nextafter(upper, lower)))
+
+    def label(self, code: int) -> str:
+        """Return the bin as an interval."""
+        close = "]" if code == self.proper - 1 else ")"
+        return f"[{self.edges[code]:.15g}, {self.edges[code + 1]:.15g}{close}"
+
+    def _document(self) -> dict[str, Any]:
+        low, high, bins = self.edges[0], self.edges[-1], self.proper
+        document: dict[str, Any] = {"edges": list(map(_short, self.edges))}
+        if self.edges == self.equal_edges(low, high, bins):
+            document = {"low": _short(low), "high": _short(high), "bins": bins}
+        if self.decimals is not None:
+            document["decimals"] = self.decimals
+        return document
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Return the coding of a document with either `edges`, or `low`, `high` and `bins`."""
+        options = dict(document)
+        if "edges" not in options:
+            ends = [options.pop(name, None) for name in ("low", "high", "bins")]
+            if None in ends:
+                raise ValueError("a number needs low, high and bins, or edges")
+            options["edges"] = cls.equal_edges(*ends)
+        return cls(**{name: hashable(value) for name, value in options.items()})
+
+
+def _short(number: float) -> float | int:
+    """Return a whole double as an integer, for documents people read."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,165 @@
+"""Columns of whole numbers and of dates, one code each or in near-equal bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.coding.base import Coding, Generator, Masks
+from sfumato.engines.reading import Days, Wholes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Dates", "Integers"]
+
+EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integers(Coding):
+    """Whole numbers from `low` to `high`, both included, one code each or in near-equal bins.
+
+    Parameters
+    ----------
+    low, high
+        The least and greatest number, of at most 64 bits.
+    bins
+        How many bins; `None` gives every number its own code.
+    """
+
+    kind = "integer"
+    noun = "a whole number"
+
+    low: int
+    high: int
+    bins: int | None = None
+    _starts: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not -(2**63) <= self.low <= self.high < 2**64:
+            raise ValueError("low and high must be whole numbers of at most 64 bits, low ≤ high")
+        if self.low < 0 and self.high >= 2**63:
+            raise ValueError("a range with negative numbers must end below 2**63")
+        count = self.high - self.low + 1
+        bins = count if self.bins is None else self.bins
+        if not 1 <= bins <= min(count, 2**24):
+            raise ValueError(
+                f"{count} whole numbers go into 1 to {min(count, 2**24)} bins; got {bins}"
+            )
+        starts = np.array([i * count // bins for i in range(bins)], dtype=np.uint64)
+        object.__setattr__(self, "_starts", starts)
+
+    @property
+    def proper(self) -> int:
+        """The number of bins."""
+        return len(self._starts)
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        return f"a whole number from {self.low} to {self.high}"
+
+    def _read(self, series: pl.Series) -> Masks:
+        wholes = Wholes.read(series)
+        below, above = wholes.below(self.low), wholes.above(self.high)
+        codes = np.clip(self._bin(wholes.bits), 0, self.proper - 1)
+        codes = np.where(below, 0, np.where(above, self.proper - 1, codes))
+        there = ~wholes.missing & ~wholes.unreadable
+        return codes, wholes.missing, wholes.unreadable, (below | above) & there
+
+    def _bin(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the bin of numbers within the range, given modulo 2**64."""
+        offset = bits - np.uint64(self.low % 2**64)  # wraps around on purpose
+        return np.searchsorted(self._starts, offset, side="right").astype(np.int64) - 1
+
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        import polars as pl
+
+        span = np.uint64(self.high - self.low)
+        room = np.append(self._starts[1:] - np.uint64(1), span) - self._starts
+        share = generator.random(len(codes)) * (room[codes].astype(np.float64) + 1.0)
+        within = np.minimum(np.minimum(share, 2.0**63).astype(np.uint64), room[codes])
+        bits = self._starts[codes] + within + np.uint64(self.low % 2**64)
+        return pl.Series(bits if self.high >= 2**63 else bits.view(np.int64))
+
+    def label(self, code: int) -> str:
+        """Return the number, or the bin as an interval."""
+        low = self.low + int(self._starts[code])
+        last = code == self.proper - 1
+        high = self.high if last else self.low + int(self._starts[code + 1]) - 1
+        return str(low) if low == high else f"{low} to {high}"
+
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = {"low": self.low, "high": self.high}
+        return document if self.bins is None else {**document, "bins": self.bins}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dates(Coding):
+    """Days from `low` to `high`, both included, one code each or in near-equal bins."""
+
+    kind = "date"
+    noun = "a date (YYYY-MM-DD)"
+
+    low: date
+    high: date
+    bins: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("low", "high"):
+            if type(getattr(self, name)) is not date:
+                raise ValueError(f"{name} must be a date")
+        self._days.proper  # noqa: B018 - checks the order and the number of bins
+
+    @property
+    def _days(self) -> Integers:
+        low, high = ((end - EPOCH).days for end in (self.low, self.high))
+        return Integers(low=low, high=high, bins=self.bins)
+
+    @property
+    def proper(self) -> int:
+        """The number of bins."""
+        return self._days.proper
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, in words."""
+        return f"a date from {self.low} to {self.high}"
+
+    def _read(self, series: pl.Series) -> Masks:
+        import polars as pl
+
+        days = Days.read(series)
+        codes, _, _, outside = self._days._read(pl.Series(days.values))
+        there = ~days.missing & ~days.unreadable
+        return codes, days.missing, days.unreadable, outside & there
+
+    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        import polars as pl
+
+        return self._days._values(codes, generator).cast(pl.Int32).cast(pl.Date)
+
+    def label(self, code: int) -> str:
+        """Return the day, or the bin as an interval."""
+        ends = self._days.label(code).split(" to ")
+        return " to ".join(str(EPOCH + timedelta(days=int(end))) for end in ends)
+
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = {"low": str(self.low), "high": str(self.high)}
+        return document if self.bins is None else {**document, "bins": self.bins}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Return the coding of a document whose dates are dates or texts."""
+        options = dict(document)
+        for name in ("low", "high"):
+            if isinstance(options.get(name), str):
+                options[name] = date.fromisoformat(options[name])
+        return cls(**options)

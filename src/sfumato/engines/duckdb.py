@@ -1,0 +1,241 @@
+"""Tables larger than memory: read by DuckDB, encoded once, counted from a snapshot on disk.
+
+DuckDB reads the file or runs the query and hands over chunk after chunk; each chunk is encoded by
+the very code that encodes a frame in memory, so the answers are the same to the last bit. What
+stays is a folder of codes, readable by its owner only and gone with the table. The source is read
+once: a file that changes later changes nothing. Messages of DuckDB may quote the data and are
+never passed on.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.errors import Problem, importing, without_values
+from sfumato.engines.files import TableFile
+from sfumato.engines.intake import Intake, Recipe, Taken
+from sfumato.engines.memory import CodeTable, code_type
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["take_file", "take_relation"]
+
+CHUNK = 2**18
+"""Rows that are in memory at once."""
+
+
+def _query_failed() -> Problem:
+    return Problem(
+        wrong="DuckDB could not run the query",
+        remedy="Run it in DuckDB by itself to see why; its message may quote the data.",
+    )
+
+
+def take_file(file: TableFile, recipe: Recipe) -> Taken:
+    """Encode a CSV or Parquet file of any size.
+
+    Parameters
+    ----------
+    file
+        The file; a column is absent or twice there only if `recipe` does not need it.
+    recipe
+        What to take.
+    """
+    with importing("DuckDB", "duckdb"):
+        import duckdb
+    folder = _Folder()
+    connection = duckdb.connect(":memory:", config={"temp_directory": str(folder.path / "spill")})
+    try:
+        query = _query(file, recipe, folder.path)
+        relation = without_values(lambda: connection.sql(query), duckdb.Error, file.unreadable)
+        return _take(relation, recipe, folder, file.unreadable)
+    finally:
+        connection.close()
+
+
+def take_relation(relation: Any, recipe: Recipe) -> Taken:
+    """Encode the result of a DuckDB query.
+
+    Parameters
+    ----------
+    relation
+        A DuckDB relation. Its row order matters only where contributions are bounded.
+    recipe
+        What to take.
+    """
+    with importing("DuckDB", "duckdb"):
+        import duckdb
+    chosen = ", ".join(_quoted(name, '"') for name in recipe.needed)
+    narrow = without_values(lambda: relation.project(chosen), duckdb.Error, _query_failed)
+    return _take(narrow, recipe, _Folder(), _query_failed)
+
+
+def _quoted(text: str, mark: str) -> str:
+    """Return a name or text as SQL writes it."""
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
+def _query(file: TableFile, recipe: Recipe, folder: Path) -> str:
+    """Return the query that reads the needed columns of a file, a CSV file as text."""
+    if file.parquet:
+        chosen = ", ".join(_quoted(name, '"') for name in recipe.needed)
+        return f"SELECT {chosen} FROM read_parquet({_source(file, folder)})"
+    header = file.names()
+    # Columns are told apart by position, since a file may name one it does not need twice.
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
+    chosen = ", ".join(
+        f"c{header.index(name)} AS {_quoted(name, chr(34))}" for name in recipe.needed
+    )
+    filled = ", ".join(f"c{i}" for i in range(len(header)))
+    blank = f" WHERE coalesce({filled}) IS NOT NULL" if len(header) > 1 else ""
+    compression = "gzip" if file.compression == "gz" else "none"
+    return (
+        f"SELECT {chosen} FROM read_csv({_source(file, folder)}, auto_detect=false, header=true, "
+        f"columns={{{columns}}}, delim={_quoted(file.delimiter, chr(39))}, quote='\"', "
+        f"escape='\"', strict_mode=true, "
+        f"compression='{compression}'){blank}"
+    )
+
+
+def _source(file: TableFile, folder: Path) -> str:
+    """Return the file's place as an SQL text, through a name in which DuckDB sees no pattern."""
+    path = file.path.resolve()
+    if file.compression == "xz":
+        path = folder / "source.csv"
+        with file.open() as packed, path.open("wb") as plain:
+            shutil.copyfileobj(packed, plain, 2**20)
+    elif any(mark in str(path) for mark in "*?[]{}"):
+        link = folder / f"source{'.parquet' if file.parquet else '.csv'}"
+        link.symlink_to(path)
+        path = link
+    return _quoted(str(path), "'")
+
+
+class _Folder:
+    """A private temporary folder that is removed with its last user."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def column(self, number: int) -> Path:
+        """Return where the codes of a column are kept."""
+        return self.path / f"{number}.codes"
+
+
+def _take(relation: Any, recipe: Recipe, folder: _Folder, problem: Callable[[], Problem]) -> Taken:
+    """Encode a relation chunk by chunk into a folder, then bound contributions there."""
+    intake = Intake(recipe)
+    types = [code_type(size) for size in recipe.sizes]
+    files = [folder.column(i).open("wb") for i in range(len(types))]
+    bound = _Bound(folder.path / "persons.duckdb") if recipe.person else None
+    try:
+        for frame in _chunks(relation, problem):
+            first = intake.rows
+            codes, persons = intake.encode({name: frame[name] for name in frame.columns})
+            for file, column in zip(files, codes, strict=True):
+                file.write(column.tobytes())
+            if bound is not None and persons is not None:
+                bound.add(persons, first)
+        intake.finish()
+        keep = None
+        if bound is not None and recipe.max_rows is not None:
+            keep = bound.within(recipe.max_rows, intake.rows)
+    finally:
+        for file in files:
+            file.close()
+        if bound is not None:
+            bound.close()
+    if keep is not None:
+        for number, kind in enumerate(types):
+            _compact(folder.column(number), kind, keep)
+    codes = [_mapped(folder.column(number), kind) for number, kind in enumerate(types)]
+    dropped = 0 if keep is None else int(len(keep) - np.count_nonzero(keep))
+    return Taken(CodeTable(codes, recipe.sizes, keep=folder), dropped)
+
+
+def _reader(relation: Any) -> Any:
+    """Return a relation's rows as Arrow batches; DuckDB renamed the way to ask in version 2."""
+    ask = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    return ask(CHUNK)
+
+
+def _chunks(relation: Any, problem: Callable[[], Problem]) -> Iterator[pl.DataFrame]:
+    """Yield the relation's rows in order, chunk by chunk."""
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    failures = (duckdb.Error, pa.ArrowException)
+    reader = without_values(lambda: _reader(relation), failures, problem)
+    while True:
+        batch = without_values(lambda: next(reader, None), failures, problem)
+        if batch is None:
+            return
+        frame = pl.from_arrow(batch)
+        assert isinstance(frame, pl.DataFrame)
+        yield frame
+
+
+class _Bound:
+    """Whose each row is, kept on disk until it is known which rows are within the bound."""
+
+    def __init__(self, path: Path) -> None:
+        import duckdb
+
+        self._path = path
+        self._connection = duckdb.connect(str(path))
+        self._connection.execute("CREATE TABLE persons (person VARCHAR, place BIGINT)")
+
+    def add(self, persons: pl.Series, first: int) -> None:
+        """Note the persons of the rows that start at row `first`."""
+        import polars as pl
+
+        places = pl.int_range(first, first + len(persons), eager=True)
+        chunk = pl.DataFrame({"person": persons, "place": places})
+        self._connection.register("chunk", chunk.to_arrow())
+        self._connection.execute("INSERT INTO persons SELECT person, place FROM chunk")
+        self._connection.unregister("chunk")
+
+    def within(self, most: int, rows: int) -> NDArray[np.bool_]:
+        """Return which rows are among the first `most` of their person."""
+        keep = np.ones(rows, dtype=np.bool_)
+        late = self._connection.sql(
+            "SELECT place FROM (SELECT place, row_number() OVER (PARTITION BY person ORDER BY "
+            f"place) AS nth FROM persons) WHERE nth > {int(most)}"
+        )
+        for batch in _reader(late):
+            keep[batch.column(0).to_numpy()] = False
+        return keep
+
+    def close(self) -> None:
+        """Forget the persons."""
+        self._connection.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _mapped(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return the codes of a file, mapped into memory; an empty file cannot be mapped."""
+    if path.stat().st_size == 0:
+        return np.zeros(0, dtype=kind)
+    return np.memmap(path, dtype=kind, mode="r")
+
+
+def _compact(path: Path, kind: np.dtype[Any], keep: NDArray[np.bool_]) -> None:
+    """Rewrite a file of codes without the rows that are not kept."""
+    codes = _mapped(path, kind)
+    shorter = path.with_suffix(".kept")
+    with shorter.open("wb") as file:
+        for first in range(0, len(codes), CHUNK):
+            part = slice(first, first + CHUNK)
+            file.write(codes[part][keep[part]].tobytes())
+    shorter.replace(path)

@@ -1,0 +1,174 @@
+"""Taking a table in: every column encoded, every problem collected, contributions bounded.
+
+The same code serves every engine, chunk by chunk, so that they cannot disagree about a value. A
+chunk leaves nothing behind but codes, row numbers of problems and, where contributions are
+bounded, the persons' identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.coding import Coding, Encoded, Fault
+from sfumato.engines.errors import DataError, Problem
+from sfumato.engines.memory import CodeTable
+from sfumato.engines.reading import MISSING_TEXT, Text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Intake", "Recipe", "Taken", "take", "within_bound"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What is taken from a table: which columns, how they are coded, how much of one person.
+
+    Parameters
+    ----------
+    codings
+        The coding of each column that is used, by name, in order.
+    person
+        The column that says whose row it is, if contributions are bounded.
+    max_rows
+        How many rows of one person are kept: the first ones in file order.
+    """
+
+    codings: Mapping[str, Coding]
+    person: str | None = None
+    max_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.person is None) != (self.max_rows is None):
+            raise ValueError("person and max_rows go together")
+
+    @property
+    def needed(self) -> list[str]:
+        """The names of all columns that are read."""
+        extra = [self.person] if self.person and self.person not in self.codings else []
+        return [*self.codings, *extra]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The domain sizes, in column order."""
+        return [coding.size for coding in self.codings.values()]
+
+    def check_names(self, present: Sequence[str]) -> None:
+        """Refuse a table in which a needed column is absent or there twice."""
+        problems = [
+            Problem(
+                field=name,
+                wrong="the table has no such column",
+                remedy="Add it, or take it out of the schema; names are case-sensitive.",
+            )
+            if name not in present
+            else Problem(
+                field=name,
+                wrong="the table has several columns of this name",
+                remedy="Give every column a name of its own.",
+            )
+            for name in self.needed
+            if list(present).count(name) != 1
+        ]
+        if problems:
+            raise DataError(problems)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A table taken in: its codes, and how many rows were dropped. Both private."""
+
+    table: CodeTable
+    dropped: int
+
+
+@dataclass
+class Intake:
+    """The state of taking one table in, over its chunks."""
+
+    recipe: Recipe
+    rows: int = 0
+    _found: dict[tuple[str, str], tuple[Fault, int, int]] = field(default_factory=dict)
+
+    def encode(
+        self, columns: Mapping[str, pl.Series]
+    ) -> tuple[list[NDArray[Any]], pl.Series | None]:
+        """Return the codes of the next rows, and whose they are."""
+        length = len(next(iter(columns.values())))
+        codes = [
+            self._noted(name, coding.encode(columns[name])).codes
+            for name, coding in self.recipe.codings.items()
+        ]
+        persons = self._persons(columns[self.recipe.person]) if self.recipe.person else None
+        self.rows += length
+        return codes, persons
+
+    def _noted(self, name: str, encoded: Encoded) -> Encoded:
+        """Remember the first row and the number of each kind of fault."""
+        for fault in encoded.faults:
+            first, count = self.rows + int(fault.rows[0]) + 1, len(fault.rows)
+            if (name, fault.wrong) in self._found:
+                _, first, before = self._found[name, fault.wrong]
+                count += before
+            self._found[name, fault.wrong] = (fault, first, count)
+        return encoded
+
+    def _persons(self, series: pl.Series) -> pl.Series:
+        """Return whose rows they are, as trimmed text."""
+        text = Text.read(series)
+        trimmed = text.values.str.strip_chars()
+        words = trimmed.is_in(list(MISSING_TEXT)).fill_null(False).to_numpy()
+        absent = np.flatnonzero(text.missing | np.asarray(words, dtype=np.bool_))
+        if len(absent):
+            fault = Fault(
+                "the row does not say whose it is",
+                "Fill in the identifier, or leave the row out.",
+                absent.astype(np.int64),
+            )
+            name = self.recipe.person or ""
+            self._noted(name, Encoded(np.zeros(0, dtype=np.uint8), (fault,)))
+        return trimmed.fill_null("")
+
+    def finish(self) -> None:
+        """Raise one error with everything that was found, if anything was."""
+        problems = [
+            Problem(field=name, row=first, more=count - 1, wrong=wrong, remedy=fault.remedy)
+            for (name, wrong), (fault, first, count) in self._found.items()
+        ]
+        if problems:
+            raise DataError(problems)
+
+
+def within_bound(persons: pl.Series, most: int) -> NDArray[np.bool_]:
+    """Return which rows are among the first `most` of their person. Looks at nothing else."""
+    import polars as pl
+
+    frame = pl.DataFrame({"person": persons})
+    place = frame.select(pl.int_range(pl.len()).over("person")).to_series()
+    return np.asarray((place < most).to_numpy(), dtype=np.bool_)
+
+
+def take(columns: Mapping[str, pl.Series], recipe: Recipe) -> Taken:
+    """Encode a table that is in memory.
+
+    Parameters
+    ----------
+    columns
+        Every needed column, all of the same length.
+    recipe
+        What to take.
+    """
+    intake = Intake(recipe)
+    codes, persons = intake.encode(columns)
+    intake.finish()
+    dropped = 0
+    if persons is not None and recipe.max_rows is not None:
+        kept = within_bound(persons, recipe.max_rows)
+        codes = [column[kept] for column in codes]
+        dropped = int(len(kept) - kept.sum())
+    return Taken(CodeTable(codes, recipe.sizes), dropped)

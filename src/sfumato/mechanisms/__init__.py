@@ -1,0 +1,1 @@
+"""The primitives that carry the proofs, and the public repair of what they return."""

@@ -1,0 +1,201 @@
+"""Private choice of one candidate, or of several, by their scores.
+
+Scores are whole numbers (real scores are rounded to a public grid first, which adds at most one
+grid step to their sensitivity). Permute-and-flip is never worse than the exponential mechanism
+under pure ε; under zCDP the exponential mechanism costs ε²/8, a bound that permute-and-flip does
+not share (docs/proofs/selection.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.mechanisms.laplace import check_integers
+from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
+from sfumato.privacy.primitive import Change, Primitive
+
+Law = Literal["permute-and-flip", "exponential"]
+
+
+def score_change(
+    value: NDArray[np.int64], neighbour: NDArray[np.int64], sensitivity: Fraction, monotone: bool
+) -> Change:
+    """Measure how far two score vectors are apart: the largest change, all one way if monotone."""
+    difference = neighbour - value
+    largest = Fraction(int(np.abs(difference).max(initial=0)))
+    both_ways = bool((difference > 0).any() and (difference < 0).any())
+    if monotone and both_ways:
+        return Change(math.inf, sensitivity, "largest change, all in one direction")
+    return Change(largest, sensitivity, "largest change")
+
+
+def exponential_log_probabilities(scores: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
+    """Return the log-probabilities of the exponential mechanism."""
+    weights = rate * (scores - scores.max()).astype(np.float64)
+    return np.asarray(weights - math.log(np.exp(weights).sum()), dtype=np.float64)
+
+
+def permute_and_flip_log_probability(scores: NDArray[np.int64], rate: float, chosen: int) -> float:
+    """Return the log-probability that permute-and-flip chooses a candidate.
+
+    With a uniform arrival time for each candidate, candidate r is chosen if its coin shows heads
+    and every candidate that came earlier showed tails: P(r) = p_r ∫₀¹ Π_{j≠r} (1 − t·p_j) dt, a
+    polynomial that Gauss–Legendre quadrature with enough nodes integrates exactly.
+    """
+    coins = np.exp(rate * (scores - scores.max()).astype(np.float64))
+    others = np.delete(coins, chosen)
+    nodes, weights = np.polynomial.legendre.leggauss(min(others.size // 2 + 1, 64))
+    # Pieces that shrink towards 0, where the integrand of many candidates lives.
+    edges = (
+        np.concatenate([[0.0], 2.0 ** -np.arange(40, -1, -1.0)]) if others.size > 126 else (0, 1)
+    )
+    total = 0.0
+    for low, high in pairwise(edges):
+        times = low + (high - low) * (nodes + 1) / 2
+        with np.errstate(divide="ignore"):
+            tails = np.exp(np.log1p(-np.outer(times, others)).sum(axis=1))
+        total += float((weights * tails).sum()) * (high - low) / 2
+    return rate * float(scores[chosen] - scores.max()) + math.log(total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choose(Primitive):
+    """Choose one candidate with a probability that grows with its score.
+
+    Parameters
+    ----------
+    candidates
+        How many candidates there are.
+    sensitivity
+        A bound on the change of any one score between neighbours.
+    epsilon
+        The pure loss.
+    law
+        `permute-and-flip` or `exponential`.
+    monotone
+        Whether all scores move in one direction when a record is added; the rate then doubles.
+
+    Notes
+    -----
+    Privacy: with rate ε/2Δ (monotone: ε/Δ) both laws are ε-DP; the exponential mechanism is also
+    ε²/8-zCDP (docs/proofs/selection.md).
+    """
+
+    kind: ClassVar[str] = "private choice"
+
+    candidates: int
+    sensitivity: Fraction
+    epsilon: Fraction
+    law: Law = "permute-and-flip"
+    monotone: bool = False
+
+    @property
+    def rate(self) -> Fraction:
+        """The factor of the scores in the exponent."""
+        return self.epsilon / (self.sensitivity * (1 if self.monotone else 2))
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return ε, or ε²/8 for the exponential mechanism under zCDP."""
+        if measure is ZCDP and self.law == "exponential":
+            return ZCDP(self.epsilon**2 / 8)
+        return convert(PureDP(self.epsilon), measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is an int64 score for each candidate."""
+        check_integers(value, (self.candidates,))
+
+    def sample(self, value: NDArray[np.int64]) -> int:
+        """Return the number of the chosen candidate."""
+        if self.law == "exponential":
+            return noise.exponential(value, rate=self.rate)
+        return noise.permute_and_flip(value, rate=self.rate)
+
+    def log_probability(self, value: NDArray[np.int64], output: int) -> float:
+        """Return the log-probability of a choice."""
+        if self.law == "exponential":
+            return float(exponential_log_probabilities(value, float(self.rate))[output])
+        return permute_and_flip_log_probability(value, float(self.rate), output)
+
+    def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
+        """Measure the largest change of a score."""
+        return score_change(value, neighbour, self.sensitivity, self.monotone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseSeveral(Primitive):
+    """Choose several candidates, best first, by the exponential mechanism without replacement.
+
+    Parameters
+    ----------
+    candidates, count
+        How many candidates there are, and how many are chosen.
+    sensitivity
+        A bound on the change of any one score between neighbours.
+    epsilon
+        The pure loss of all choices together.
+    monotone
+        Whether all scores move in one direction when a record is added.
+
+    Notes
+    -----
+    Privacy: adding Gumbel noise once and keeping the best k is the exponential mechanism applied k
+    times without replacement (Durfee and Rogers, 2019), so k choices of ε/k each compose to ε, and
+    to k·(ε/k)²/8 under zCDP (docs/proofs/selection.md).
+    """
+
+    kind: ClassVar[str] = "private choice of several"
+
+    candidates: int
+    count: int
+    sensitivity: Fraction
+    epsilon: Fraction
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= self.candidates:
+            raise ValueError(
+                f"count must be from 1 to the {self.candidates} candidates; got {self.count}"
+            )
+
+    @property
+    def rate(self) -> Fraction:
+        """The factor of the scores in the exponent."""
+        return self.epsilon / (self.count * self.sensitivity * (1 if self.monotone else 2))
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return ε, or ε²/8k under zCDP."""
+        if measure is ZCDP:
+            return ZCDP(self.epsilon**2 / (8 * self.count))
+        return convert(PureDP(self.epsilon), measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is an int64 score for each candidate."""
+        check_integers(value, (self.candidates,))
+
+    def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the chosen candidates, best first."""
+        return noise.top_k(value, self.count, rate=self.rate)
+
+    def log_probability(self, value: NDArray[np.int64], output: Sequence[int]) -> float:
+        """Return the log-probability of an ordered choice."""
+        left = np.ones(self.candidates, dtype=bool)
+        total = 0.0
+        for chosen in np.asarray(output):
+            positions = np.flatnonzero(left)
+            logs = exponential_log_probabilities(value[positions], float(self.rate))
+            total += float(logs[np.searchsorted(positions, chosen)])
+            left[chosen] = False
+        return total
+
+    def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
+        """Measure the largest change of a score."""
+        return score_change(value, neighbour, self.sensitivity, self.monotone)

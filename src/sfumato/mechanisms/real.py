@@ -1,0 +1,126 @@
+"""Noise on real numbers with a public scale: round to a public grid, then noise in whole steps.
+
+A `RealLaplace` or `RealGaussian` is not a primitive of its own: it rounds the private values to a
+grid that public figures choose, enlarges the sensitivity by what rounding can add, and hands whole
+numbers to the integer primitives (docs/proofs/noisy-counts.md). Nothing here may choose a grid from
+private values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.gaussian import GaussianNoise
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.noise.grid import (
+    grid_for,
+    rounded_l1_sensitivity,
+    rounded_l2_sensitivity_squared,
+    to_units,
+)
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.rounding import sqrt_down
+
+Floats = NDArray[np.float64]
+
+
+def from_units(units: NDArray[np.int64], exponent: int) -> Floats:
+    """Return steps of 2^exponent as floats; post-processing."""
+    return np.asarray(np.ldexp(units.astype(np.float64), exponent), dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealLaplace:
+    """Laplace noise on a vector of reals.
+
+    Parameters
+    ----------
+    shape
+        The public shape of the values.
+    sensitivity
+        A bound on the L1 distance of the values of neighbouring data.
+    epsilon
+        The loss; the noise has scale sensitivity/epsilon, a little more for the rounding.
+
+    Notes
+    -----
+    Privacy: values are rounded to multiples of 2^exponent; the rounded values have L1 sensitivity
+    at most ⌈Δ/2^exponent⌉ + d − 1 steps (`sfumato.noise.grid`), to which geometric noise is scaled.
+    """
+
+    shape: tuple[int, ...]
+    sensitivity: Fraction
+    epsilon: Fraction
+
+    @property
+    def exponent(self) -> int:
+        """The grid: values are rounded to multiples of 2 to this power."""
+        # Dividing by the dimension keeps what rounding adds to the sensitivity below one in 2^20.
+        return grid_for(self.sensitivity / self.epsilon / max(prod(self.shape), 1))
+
+    def primitive(self) -> GeometricNoise:
+        """Return the integer primitive that is paid for."""
+        steps = rounded_l1_sensitivity(
+            self.sensitivity, dimension=max(prod(self.shape), 1), exponent=self.exponent
+        )
+        return GeometricNoise(shape=self.shape, sensitivity=Fraction(steps), epsilon=self.epsilon)
+
+    def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
+        """Round, pay, add noise, and return floats on the grid."""
+        units = to_units(values, exponent=self.exponent)
+        return self.read(budget.measure(self.primitive(), units, label=label))
+
+    def read(self, output: NDArray[np.int64]) -> Floats:
+        """Return what a transcript's output stands for."""
+        return from_units(output, self.exponent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealGaussian:
+    """Gaussian noise on a vector of reals.
+
+    Parameters
+    ----------
+    shape
+        The public shape of the values.
+    squared_sensitivity
+        A bound on the squared L2 distance of the values of neighbouring data.
+    rho
+        The zero-concentrated loss.
+
+    Notes
+    -----
+    Privacy: as for `RealLaplace`, with the squared L2 sensitivity of rounded values and discrete
+    Gaussian noise.
+    """
+
+    shape: tuple[int, ...]
+    squared_sensitivity: Fraction
+    rho: Fraction
+
+    @property
+    def exponent(self) -> int:
+        """The grid: values are rounded to multiples of 2 to this power."""
+        deviation = sqrt_down(self.squared_sensitivity / (2 * self.rho))
+        return grid_for(deviation / max(prod(self.shape), 1))
+
+    def primitive(self) -> GaussianNoise:
+        """Return the integer primitive that is paid for."""
+        steps = rounded_l2_sensitivity_squared(
+            self.squared_sensitivity, dimension=max(prod(self.shape), 1), exponent=self.exponent
+        )
+        return GaussianNoise(shape=self.shape, squared_sensitivity=Fraction(steps), rho=self.rho)
+
+    def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
+        """Round, pay, add noise, and return floats on the grid."""
+        units = to_units(values, exponent=self.exponent)
+        return self.read(budget.measure(self.primitive(), units, label=label))
+
+    def read(self, output: NDArray[np.int64]) -> Floats:
+        """Return what a transcript's output stands for."""
+        return from_units(output, self.exponent)

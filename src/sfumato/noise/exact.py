@@ -1,0 +1,121 @@
+"""Numbers as their writers meant them: every parameter of a sampler becomes a fraction.
+
+Budgets and scales are compared, added and divided exactly, so that ten slices of 0.1 make 1.
+Nothing here may ever round: a number is turned into the one fraction it stands for, or refused.
+"""
+
+from __future__ import annotations
+
+import numbers
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Number: TypeAlias = int | float | str | Decimal | Fraction | np.integer[Any] | np.floating[Any]
+
+#: Decimal exponents beyond this are refused: the fraction would fill the memory before it was used.
+LARGEST_DECIMAL_EXPONENT = 5000
+
+_EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*$")
+
+
+def exact(x: object) -> Fraction:
+    """Return the fraction that a number stands for.
+
+    A float is read as its shortest decimal (0.1 is 1/10, not the nearby dyadic number), because
+    that is what the person who typed it meant. Strings may be decimals or ratios ("0.1", "1/3").
+
+    Parameters
+    ----------
+    x
+        An int, float, str, Decimal, Fraction, or a NumPy integer or float scalar.
+
+    Raises
+    ------
+    TypeError
+        For booleans, complex numbers, arrays and anything else that is not one real number.
+    ValueError
+        For NaN, infinities and text that is not a number.
+    """
+    if isinstance(x, (bool, np.bool_)):
+        raise TypeError(f"a number is needed; got the boolean {x!r}")
+    if isinstance(x, Fraction):
+        return x
+    if isinstance(x, (int, np.integer)):
+        return Fraction(int(x))
+    if isinstance(x, (float, np.floating)):
+        return _from_float(x)
+    if isinstance(x, Decimal):
+        return _from_decimal(x)
+    if isinstance(x, str):
+        return _from_text(x)
+    if isinstance(x, numbers.Rational):
+        return Fraction(int(x.numerator), int(x.denominator))
+    raise TypeError(
+        f"a number is needed (int, float, str, Decimal or Fraction); got {type(x).__name__}"
+    )
+
+
+def positive(x: object, name: str) -> Fraction:
+    """Return `exact(x)`, refusing zero and negative numbers with an error that names the parameter.
+
+    Parameters
+    ----------
+    x
+        The number, as `exact` takes it.
+    name
+        What the caller calls it.
+    """
+    value = named(x, name)
+    if value <= 0:
+        raise ValueError(f"{name} must be positive and finite; got {x}")
+    return value
+
+
+def named(x: object, name: str) -> Fraction:
+    """Return `exact(x)` with errors that name the parameter.
+
+    Parameters
+    ----------
+    x
+        The number, as `exact` takes it.
+    name
+        What the caller calls it.
+    """
+    try:
+        return exact(x)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _from_float(x: float | np.floating[Any]) -> Fraction:
+    """Read a float of any width as its shortest decimal."""
+    if not np.isfinite(x):
+        raise ValueError(f"a finite number is needed; got {float(x)}")
+    # float() would widen a float32 and change its shortest decimal; str() keeps the width.
+    return Fraction(repr(float(x)) if isinstance(x, float) else str(x))
+
+
+def _from_decimal(x: Decimal) -> Fraction:
+    """Read a decimal exactly, unless it is not finite or absurdly long."""
+    if not x.is_finite():
+        raise ValueError(f"a finite number is needed; got {x}")
+    if x != 0 and abs(x.adjusted()) > LARGEST_DECIMAL_EXPONENT:
+        raise ValueError(f"the exponent of {x} is beyond ±{LARGEST_DECIMAL_EXPONENT}")
+    return Fraction(x)
+
+
+def _from_text(x: str) -> Fraction:
+    """Read a decimal or a ratio written as text."""
+    exponent = _EXPONENT.search(x)
+    if exponent is not None and abs(int(exponent.group(1))) > LARGEST_DECIMAL_EXPONENT:
+        raise ValueError(f"the exponent of {x!r} is beyond ±{LARGEST_DECIMAL_EXPONENT}")
+    try:
+        return Fraction(x)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f'a finite number such as "0.1" or "1/3" is needed; got {x!r}') from None

@@ -1,0 +1,79 @@
+"""The certificate: what was done, on what ground, and the hash of every file that says so.
+
+It is a plain JSON document in one canonical form, so that a single changed byte is caught. It holds
+nothing private: the ledger is named by its random identity and its chain, never by the data.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from sfumato.privacy import keys
+from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.release import Release
+
+FORMAT = 1
+NAME = "certificate.json"
+_RELEVANT = ("sfumato", "numpy", "scipy", "numba", "cryptography")
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of the package's own source, so that a release names the code that made it."""
+    root = Path(__file__).parent.parent
+    sources = sorted(root.rglob("*.py"))
+    return digest(
+        b"".join(str(path.relative_to(root)).encode() + path.read_bytes() for path in sources)
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _RELEVANT:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def certify(release: Release, files: dict[str, bytes]) -> dict[str, Any]:
+    """Return the unsigned certificate of a release and the files it is saved in."""
+    origin = release.provenance
+    return {
+        "format": FORMAT,
+        "kind": release.kind,
+        "method": origin.method.name,
+        "parameters": origin.method.parameters(),
+        "guarantee": origin.guarantee.to_json(),
+        "plan": origin.plan.to_json(),
+        "public": {"kind": origin.public.kind, "assumptions": list(origin.public.assumptions())},
+        "versions": _versions(),
+        "code": code_digest(),
+        "time": origin.time,
+        "ledger": origin.ledger,
+        "files": {name: digest(content) for name, content in sorted(files.items())},
+    }
+
+
+def signed(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
+    """Return the certificate with a signature, or with an empty one where there is no key."""
+    body = {**certificate, "signature": None}
+    if key is None:
+        return body
+    private = keys.load_private(key)
+    signature = keys.sign(private, canonical(certificate))
+    public = private.public_key()
+    return {
+        **certificate,
+        "signature": {
+            "algorithm": "Ed25519",
+            "public_key": keys.public_hex(public),
+            "fingerprint": keys.fingerprint(public),
+            "value": signature.hex(),
+        },
+    }

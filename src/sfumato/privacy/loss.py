@@ -1,0 +1,349 @@
+"""The three ways a privacy loss is stated: pure, approximate and zero-concentrated.
+
+All figures are exact fractions; a float is read as its shortest decimal, so that ten times 0.1 is
+1. A conversion may only weaken a statement: it is rounded outward, and refused where no bound
+exists.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Self, TypeAlias
+
+from sfumato.noise.exact import exact
+from sfumato.privacy.rounding import exp_down, exp_up, log_down, log_up, round_down, round_up
+
+Number: TypeAlias = int | float | str | Fraction
+
+
+class Unpriced(ValueError):
+    """A loss has no finite statement in the measure that was asked for."""
+
+
+def shown(symbol: str, value: Fraction) -> str:
+    """Return a figure as people read it: `ε = 0.5`, or `ε ≈ 0.333333` where that is not all."""
+    text = format(Decimal(value.numerator) / Decimal(value.denominator), ".6g")
+    text = format(Decimal(text).normalize(), "g")
+    return f"{symbol} {'=' if Fraction(text) == value else '≈'} {text}"
+
+
+def fraction_text(value: Fraction) -> str:
+    """Return the exact text of a fraction, for files."""
+    return str(value)
+
+
+def _checked(name: str, value: object, *, below_one: bool = False) -> Fraction:
+    """Return a figure of a loss as a fraction, or say what is allowed."""
+    allowed = "at least 0 and less than 1" if below_one else "at least 0 and finite"
+    try:
+        figure = exact(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a number {allowed}; got {value!r}") from error
+    if figure < 0 or (below_one and figure >= 1):
+        raise ValueError(f"{name} must be {allowed}; got {value!r}")
+    return figure
+
+
+@dataclass(frozen=True)
+class PureDP:
+    """A pure loss: any one unit changes the probability of any outcome by at most e^epsilon.
+
+    Parameters
+    ----------
+    epsilon
+        The bound ε; a float is read as its shortest decimal.
+    """
+
+    epsilon: Fraction
+    name: ClassVar[str] = "pure"
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", _checked("epsilon", epsilon))
+
+    def __str__(self) -> str:
+        return shown("ε", self.epsilon)
+
+    def __add__(self, other: PureDP) -> PureDP:
+        _same(self, other)
+        return PureDP(self.epsilon + other.epsilon)
+
+    def __sub__(self, other: PureDP) -> PureDP:
+        _same(self, other)
+        return PureDP(self.epsilon - other.epsilon)
+
+    def share(self, part: Fraction) -> PureDP:
+        """Return the given part of this loss."""
+        return PureDP(self.epsilon * part)
+
+    def fits(self, limit: PureDP) -> bool:
+        """Tell whether this loss is within the limit."""
+        return self.epsilon <= limit.epsilon
+
+    def group(self, size: int) -> PureDP:
+        """Return what holds for `size` units at once: size·ε."""
+        return PureDP(self.epsilon * size)
+
+    def per_unit(self, size: int) -> PureDP:
+        """Return the largest loss whose group of `size` stays within this one."""
+        return PureDP(self.epsilon / size)
+
+    def replace_one(self) -> PureDP:
+        """Return what an add/remove statement implies for replacing one unit: 2ε."""
+        return PureDP(self.epsilon * 2)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the exact figures, for files."""
+        return {"measure": self.name, "epsilon": fraction_text(self.epsilon)}
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """An approximate loss: ε-DP but for a failure of probability at most delta.
+
+    Parameters
+    ----------
+    epsilon
+        The bound ε.
+    delta
+        The bound δ; it should be far below one over the number of units.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    name: ClassVar[str] = "approximate"
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "epsilon", _checked("epsilon", epsilon))
+        object.__setattr__(self, "delta", _checked("delta", delta, below_one=True))
+
+    def __str__(self) -> str:
+        return f"{shown('ε', self.epsilon)}, {shown('δ', self.delta)}"
+
+    def __add__(self, other: ApproxDP) -> ApproxDP:
+        _same(self, other)
+        return ApproxDP(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def __sub__(self, other: ApproxDP) -> ApproxDP:
+        _same(self, other)
+        return ApproxDP(self.epsilon - other.epsilon, self.delta - other.delta)
+
+    def share(self, part: Fraction) -> ApproxDP:
+        """Return the given part of both figures."""
+        return ApproxDP(self.epsilon * part, self.delta * part)
+
+    def fits(self, limit: ApproxDP) -> bool:
+        """Tell whether both figures are within the limit."""
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+
+    def _group_factor(self, epsilon: Fraction, size: int) -> Fraction:
+        """Return an upper bound on 1 + e^ε + … + e^{(size−1)ε}."""
+        # Every term is at most the last one.
+        simple = size * exp_up(epsilon * (size - 1)) if size > 1 else Fraction(1)
+        below = exp_down(epsilon) - 1
+        # The closed form is tighter, unless ε is too small for it to be computed.
+        return min(simple, (exp_up(epsilon * size) - 1) / below) if below > 0 else simple
+
+    def group(self, size: int) -> ApproxDP:
+        """Return what holds for `size` units at once: (size·ε, δ·Σ e^{iε})."""
+        delta = self.delta * self._group_factor(self.epsilon, size)
+        if delta >= 1:
+            raise Unpriced(
+                f"({self}) says nothing about {size} units at once: the delta of the group reaches "
+                "1; lower delta, epsilon or the contribution bound"
+            )
+        return ApproxDP(self.epsilon * size, delta)
+
+    def per_unit(self, size: int) -> ApproxDP:
+        """Return the largest loss whose group of `size` stays within this one."""
+        epsilon = self.epsilon / size
+        return ApproxDP(epsilon, self.delta / self._group_factor(epsilon, size))
+
+    def replace_one(self) -> ApproxDP:
+        """Return what an add/remove statement implies for replacing one unit: (2ε, (1+e^ε)δ)."""
+        return self.group(2)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the exact figures, for files."""
+        return {
+            "measure": self.name,
+            "epsilon": fraction_text(self.epsilon),
+            "delta": fraction_text(self.delta),
+        }
+
+
+@dataclass(frozen=True)
+class ZCDP:
+    """A zero-concentrated loss: Rényi divergence of every order α at most rho·α.
+
+    Parameters
+    ----------
+    rho
+        The bound ρ (Bun and Steinke, 2016).
+    """
+
+    rho: Fraction
+    name: ClassVar[str] = "zero-concentrated"
+
+    def __init__(self, rho: Number) -> None:
+        object.__setattr__(self, "rho", _checked("rho", rho))
+
+    def __str__(self) -> str:
+        return shown("ρ", self.rho)
+
+    def __add__(self, other: ZCDP) -> ZCDP:
+        _same(self, other)
+        return ZCDP(self.rho + other.rho)
+
+    def __sub__(self, other: ZCDP) -> ZCDP:
+        _same(self, other)
+        return ZCDP(self.rho - other.rho)
+
+    def share(self, part: Fraction) -> ZCDP:
+        """Return the given part of this loss."""
+        return ZCDP(self.rho * part)
+
+    def fits(self, limit: ZCDP) -> bool:
+        """Tell whether this loss is within the limit."""
+        return self.rho <= limit.rho
+
+    def group(self, size: int) -> ZCDP:
+        """Return what holds for `size` units at once: size²·ρ."""
+        return ZCDP(self.rho * size * size)
+
+    def per_unit(self, size: int) -> ZCDP:
+        """Return the largest loss whose group of `size` stays within this one."""
+        return ZCDP(self.rho / (size * size))
+
+    def replace_one(self) -> ZCDP:
+        """Return what an add/remove statement implies for replacing one unit: 4ρ."""
+        return ZCDP(self.rho * 4)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the exact figures, for files."""
+        return {"measure": self.name, "rho": fraction_text(self.rho)}
+
+    @classmethod
+    def within(cls, limit: ApproxDP) -> Self:
+        """Return the largest ρ, rounded down, that implies the (ε, δ) statement.
+
+        Every order α > 1 gives a valid ρ; the best one is searched in floating point and its bound
+        is then computed with directed rounding (Canonne, Kamath and Steinke, 2020, Proposition 12).
+        """
+        if limit.delta == 0:
+            raise Unpriced("a zero-concentrated loss implies no (ε, 0) statement; give a delta > 0")
+        best = Fraction(0)
+        for order in _orders(
+            lambda a: -_rho_at(float(limit.epsilon), float(log_down(limit.delta)), a)
+        ):
+            rho = (
+                limit.epsilon
+                - log_up(1 - 1 / order)
+                + (log_down(limit.delta) + log_down(order)) / (order - 1)
+            ) / order
+            best = max(best, rho)
+        return cls(round_down(best) if best else best)
+
+    def approximate(self, delta: Number) -> ApproxDP:
+        """Return the smallest ε, rounded up, such that (ε, delta)-DP follows."""
+        failure = exact(delta)
+        if not 0 < failure < 1:
+            raise ValueError(f"delta must be greater than 0 and less than 1; got {delta!r}")
+        if self.rho == 0:
+            return ApproxDP(0, failure)
+        best: Fraction | None = None
+        for order in _orders(lambda a: _epsilon_at(float(self.rho), float(log_down(failure)), a)):
+            epsilon = (
+                order * self.rho
+                + log_up(1 - 1 / order)
+                - (log_down(failure) + log_down(order)) / (order - 1)
+            )
+            best = epsilon if best is None else min(best, epsilon)
+        assert best is not None
+        return ApproxDP(round_up(max(best, Fraction(0))), failure)
+
+
+Loss: TypeAlias = PureDP | ApproxDP | ZCDP
+Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP]
+
+
+def _same(first: Loss, second: object) -> None:
+    """Raise unless both losses are stated in one measure."""
+    if type(first) is not type(second):
+        raise TypeError(
+            f"a {first.name} loss and a {getattr(second, 'name', type(second).__name__)} loss do "
+            "not add up; convert one of them first"
+        )
+
+
+def _epsilon_at(rho: float, log_delta: float, order: float) -> float:
+    return order * rho + math.log1p(-1 / order) - (log_delta + math.log(order)) / (order - 1)
+
+
+def _rho_at(epsilon: float, log_delta: float, order: float) -> float:
+    return (epsilon - math.log1p(-1 / order) + (log_delta + math.log(order)) / (order - 1)) / order
+
+
+def _orders(cost: Any) -> list[Fraction]:
+    """Return a few orders α > 1 around the least cost; any of them gives a valid bound."""
+    # Golden-section search over ln(α − 1); the cost has one valley on this range.
+    low, high = -12.0, 40.0
+    golden = (math.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = cost(1 + math.exp(left)), cost(1 + math.exp(right))
+    for _ in range(120):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = cost(1 + math.exp(left))
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = cost(1 + math.exp(right))
+    return [1 + Fraction(repr(math.exp((low + high) / 2)))]
+
+
+def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> Loss:
+    """Return what `loss` implies in another measure, or raise `Unpriced`.
+
+    Parameters
+    ----------
+    loss
+        The statement that holds.
+    measure
+        `PureDP`, `ApproxDP` or `ZCDP`.
+    delta
+        The δ at which a zero-concentrated loss is read as an approximate one.
+    """
+    if isinstance(loss, measure):
+        return loss
+    if isinstance(loss, ApproxDP) and loss.delta == 0:
+        loss = PureDP(loss.epsilon)
+        return convert(loss, measure)
+    if isinstance(loss, PureDP):
+        if measure is ApproxDP:
+            return ApproxDP(loss.epsilon, 0)
+        # ε-DP implies ε²/2-zCDP (Bun and Steinke, 2016, Proposition 1.4).
+        return ZCDP(loss.epsilon**2 / 2)
+    if isinstance(loss, ZCDP) and measure is ApproxDP and delta is not None:
+        return loss.approximate(delta)
+    raise Unpriced(f"a loss of {loss} ({loss.name}) implies no {measure.name} loss")
+
+
+def zero(measure: Measure) -> Loss:
+    """Return the loss of doing nothing."""
+    return ApproxDP(0, 0) if measure is ApproxDP else measure(0)  # type: ignore[call-arg]
+
+
+def loss_from_json(document: dict[str, Any]) -> Loss:
+    """Return the loss that `to_json` wrote."""
+    name = document.get("measure")
+    if name == PureDP.name:
+        return PureDP(Fraction(document["epsilon"]))
+    if name == ApproxDP.name:
+        return ApproxDP(Fraction(document["epsilon"]), Fraction(document["delta"]))
+    if name == ZCDP.name:
+        return ZCDP(Fraction(document["rho"]))
+    raise ValueError(f"unknown measure of privacy loss {name!r}")

@@ -1,0 +1,211 @@
+"""A method: a recipe with public parameters, run through the one door.
+
+A method implements `plan`, `_measure` and `_build`. Whatever `_measure` returns is thrown away;
+only what its primitives said reaches `_build`, on a fresh copy of the method. No method has a
+default epsilon, opens a budget, or keeps anything it saw.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from sfumato.privacy import door, registry
+from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
+from sfumato.privacy.loss import Loss, Number, PureDP
+from sfumato.privacy.parameters import Positive, parameter, parse_parameters, read_parameters
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.primitive import plain
+from sfumato.privacy.release import Release
+from sfumato.privacy.transcript import Transcript
+
+if TYPE_CHECKING:
+    from sfumato.privacy.budget import Budget
+    from sfumato.privacy.ledger import Ledger
+    from sfumato.privacy.session import Session
+
+
+class Public(Protocol):
+    """The public part of a data set: declared, never peeked at."""
+
+    kind: ClassVar[str]
+
+    @property
+    def unit(self) -> Unit:
+        """Whose contribution is hidden."""
+
+    @property
+    def relation(self) -> Relation:
+        """What a neighbour is."""
+
+    @property
+    def contribution(self) -> int:
+        """How many records of one unit are let in at most."""
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what is taken as public, in words."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Return the public part that `to_json` wrote."""
+
+
+class PrivateData(Protocol):
+    """A private data set with its public part apart."""
+
+    @property
+    def public(self) -> Any:
+        """The public part."""
+
+    def digest(self, key: bytes) -> bytes:
+        """Return a keyed hash of the whole data set."""
+
+
+DataT = TypeVar("DataT", bound=PrivateData)
+ReleaseT = TypeVar("ReleaseT", bound=Release)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC, Generic[DataT, ReleaseT]):
+    """A recipe that turns private data into a release.
+
+    Parameters
+    ----------
+    epsilon
+        The privacy loss for one unit of the data; there is no default.
+    """
+
+    kind: ClassVar[str]
+    proof: ClassVar[str]
+
+    epsilon: Number = parameter(Positive())
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__ or hasattr(cls, "kind"):
+            registry.register(f"{cls.kind}.{cls.__name__}", cls)
+
+    def __post_init__(self) -> None:
+        parse_parameters(self)
+
+    @property
+    def name(self) -> str:
+        """The name under which certificates and ledgers know this method."""
+        return f"{self.kind}.{type(self).__name__}"
+
+    @property
+    def basis(self) -> Basis:
+        """The ground of the guarantee."""
+        return Basis.PROVED
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters as a plain document."""
+        return {item.name: plain(getattr(self, item.name)) for item in fields(self)}
+
+    @classmethod
+    def from_parameters(cls, document: dict[str, Any]) -> Self:
+        """Return the method with the parameters that `parameters` wrote."""
+        return cls(**read_parameters([item.name for item in fields(cls)], document))
+
+    def loss(self) -> Loss:
+        """Return the headline loss for one unit."""
+        return PureDP(self.epsilon)
+
+    def working_loss(self) -> Loss:
+        """Return the loss for one unit in the measure in which the budget is counted."""
+        return self.loss()
+
+    def record_budget(self, public: Any) -> tuple[Loss, Relation]:
+        """Return the loss for one record, and its relation, in which the budget is opened."""
+        return door.record_limit(self.working_loss(), public)
+
+    def guarantee(self, public: Any) -> Guarantee:
+        """Return what a release of data with this public part will promise."""
+        headline, working = self.loss(), self.working_loss()
+        return Guarantee(
+            loss=headline,
+            also=() if working == headline else (working,),
+            unit=public.unit,
+            relation=public.relation,
+            contribution=public.contribution,
+            public=public.assumptions(),
+            basis=self.basis,
+            proof=self.proof,
+        )
+
+    def check(self, public: Any) -> None:
+        """Raise `ValueError` where the parameters do not fit the public part; costs nothing."""
+        if public.kind != self.kind:
+            raise ValueError(
+                f"{type(self).__name__} is for data of the kind {self.kind!r}; got {public.kind!r}"
+            )
+
+    @abstractmethod
+    def plan(self, public: Any) -> Plan:
+        """Return what a release will cost and how good it will be, before it is spent."""
+
+    @abstractmethod
+    def _measure(self, data: DataT, budget: Budget) -> None:
+        """Look at the data through primitives paid from `budget`, and through nothing else."""
+
+    @abstractmethod
+    def _build(self, public: Any, transcript: Transcript) -> ReleaseT:
+        """Return the release, from what is public and from what the primitives said."""
+
+    def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
+        """Release the data once.
+
+        Parameters
+        ----------
+        data
+            The private data.
+        ledger
+            The account in which the loss is booked before the data are touched. Without one the
+            guarantee says that it was not composed with other releases.
+        """
+        release: ReleaseT = door.release(self, data, ledger)
+        return release
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractiveMethod(Method[DataT, ReleaseT]):
+    """A method that answers questions one after another inside one booked total."""
+
+    @abstractmethod
+    def _ask(self, data: DataT, budget: Budget, question: Any, number: int) -> None:
+        """Measure what the question needs, labelled by `question_label(number)`."""
+
+    @abstractmethod
+    def _answer(self, public: Any, transcript: Transcript, question: Any, number: int) -> Any:
+        """Return the answer, from what is public and from what the primitives said."""
+
+    @abstractmethod
+    def parse_question(self, public: Any, question: Any) -> Any:
+        """Return a well-formed question, or raise `ValueError` before anything is spent."""
+
+    def _measure(self, data: DataT, budget: Budget) -> None:
+        raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
+
+    def open(self, data: DataT, ledger: Ledger | None = None) -> Session:
+        """Open a session; its whole loss is booked now, whatever is asked later."""
+        return door.open_session(self, data, ledger)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalMethod(Method[DataT, ReleaseT]):
+    """A method that runs on the client's side: one value in, one randomised report out."""
+
+    def perturb(self, value: Any, ledger: Ledger | None = None) -> Any:
+        """Return a randomised report of one's own value."""
+        return door.perturb(self, value, ledger)
+
+    @abstractmethod
+    def own(self, value: Any) -> DataT:
+        """Return one client's value as private data, or raise `ValueError`."""
+
+
+AnyMethod = Method[Any, Any]

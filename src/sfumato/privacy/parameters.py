@@ -1,0 +1,205 @@
+"""Declared parameters: each with a constraint, from which its error text is made.
+
+A constraint parses what a user gave into the one form the method works with; parsing a parsed
+value, or its plain text from a file, gives the same value again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from typing import Any
+
+from sfumato.noise.exact import exact
+
+
+class Constraint(ABC):
+    """What a parameter may be."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """What is allowed, to follow the words 'must be'."""
+
+    @abstractmethod
+    def parse(self, value: Any) -> Any:
+        """Return the parsed value, or raise `ValueError` or `TypeError`."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the parsed value, or say what is allowed."""
+        try:
+            return self.parse(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be {self.allowed}; got {value!r}") from None
+
+
+@dataclass(frozen=True)
+class Positive(Constraint):
+    """A positive finite number, kept as an exact fraction."""
+
+    allowed = "positive and finite"
+
+    def parse(self, value: Any) -> Fraction:
+        """Return the number as a fraction."""
+        number = exact(value)
+        if number <= 0:
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class Between(Constraint):
+    """A number strictly between two bounds, kept as an exact fraction."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed."""
+        return f"greater than {self.low} and less than {self.high}"
+
+    def parse(self, value: Any) -> Fraction:
+        """Return the number as a fraction."""
+        number = exact(value)
+        if not self.low < number < self.high:
+            raise ValueError
+        return number
+
+
+SHARE = Between(Fraction(0), Fraction(1))
+DELTA = Between(Fraction(0), Fraction(1))
+
+
+@dataclass(frozen=True)
+class Whole(Constraint):
+    """A whole number within bounds."""
+
+    low: int
+    high: int | None = None
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed."""
+        if self.high is None:
+            return f"a whole number of at least {self.low}"
+        return f"a whole number from {self.low} to {self.high}"
+
+    def parse(self, value: Any) -> int:
+        """Return the number as an int."""
+        number = exact(value)
+        if number.denominator != 1 or number < self.low:
+            raise ValueError
+        if self.high is not None and number > self.high:
+            raise ValueError
+        return int(number)
+
+
+@dataclass(frozen=True)
+class OneOf(Constraint):
+    """One of a few words."""
+
+    options: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed."""
+        return "one of " + ", ".join(repr(option) for option in self.options)
+
+    def parse(self, value: Any) -> str:
+        """Return the word."""
+        if value not in self.options:
+            raise ValueError
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Flag(Constraint):
+    """True or False."""
+
+    allowed = "True or False"
+
+    def parse(self, value: Any) -> bool:
+        """Return the flag."""
+        if value is not True and value is not False:
+            raise ValueError
+        return bool(value)
+
+
+@dataclass(frozen=True)
+class Names(Constraint):
+    """A list of distinct column names."""
+
+    allowed = "a non-empty list of distinct column names"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the names as a tuple."""
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise TypeError
+        names = tuple(value)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise TypeError
+        if len(set(names)) != len(names):
+            raise ValueError
+        return names
+
+
+@dataclass(frozen=True)
+class NameSets(Constraint):
+    """A list of distinct sets of column names."""
+
+    allowed = (
+        "a non-empty list of distinct sets of column names, such as [('age', 'sex'), ('age',)]"
+    )
+
+    def parse(self, value: Any) -> tuple[tuple[str, ...], ...]:
+        """Return the sets as a tuple of tuples."""
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise TypeError
+        sets = tuple(Names().parse((item,) if isinstance(item, str) else item) for item in value)
+        if not sets or len({frozenset(item) for item in sets}) != len(sets):
+            raise ValueError
+        return sets
+
+
+@dataclass(frozen=True)
+class OrNone(Constraint):
+    """Something, or None for the default."""
+
+    inner: Constraint
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed."""
+        return f"{self.inner.allowed}, or None"
+
+    def parse(self, value: Any) -> Any:
+        """Return the parsed value, or None."""
+        return None if value is None else self.inner.parse(value)
+
+
+def parameter(constraint: Constraint, default: Any = MISSING) -> Any:
+    """Declare a parameter of a method with its constraint."""
+    if default is MISSING:
+        return field(metadata={"constraint": constraint})
+    return field(default=default, metadata={"constraint": constraint})
+
+
+def parse_parameters(instance: Any) -> None:
+    """Parse every declared parameter of a frozen dataclass, in place, while it is being built."""
+    for item in fields(instance):
+        constraint = item.metadata.get("constraint")
+        if constraint is None:
+            raise TypeError(f"{type(instance).__name__}.{item.name} declares no constraint")
+        value = constraint(item.name, getattr(instance, item.name))
+        object.__setattr__(instance, item.name, value)
+
+
+def read_parameters(names: Sequence[str], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a document, refusing any that is unknown."""
+    unknown = sorted(set(document) - set(names))
+    if unknown:
+        raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(names)}")
+    return dict(document)

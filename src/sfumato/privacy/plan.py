@@ -1,0 +1,90 @@
+"""The plan: what a method may spend on what, and how good it will be, before anything is spent.
+
+A plan is made from public facts and declared figures alone. Where an error cannot be told without
+the data, it says why not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.loss import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """One line of a plan.
+
+    Parameters
+    ----------
+    what
+        What is measured, in words.
+    loss
+        What it may cost, for one unit.
+    noise
+        The noise it gets, in words of a count or of the statistic.
+    error
+        The error to expect, or why it cannot be told.
+    figures
+        The same as numbers, for programs.
+    """
+
+    what: str
+    loss: Loss
+    noise: str
+    error: str
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a release will cost and how good it will be.
+
+    Parameters
+    ----------
+    method
+        The method's name.
+    guarantee
+        What the release will promise.
+    steps
+        What is measured, line by line.
+    notes
+        What else a custodian should know before spending.
+    """
+
+    method: str
+    guarantee: Guarantee
+    steps: tuple[PlanStep, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        rows = [("what", "loss", "noise", "expected error")]
+        rows += [(step.what, str(step.loss), step.noise, step.error) for step in self.steps]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = [f"Plan of {self.method}: {self.guarantee}", ""]
+        for number, row in enumerate(rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            lines.append("  " + "  ".join(cells).rstrip())
+            if number == 0:
+                lines.append("  " + "  ".join("-" * width for width in widths))
+        lines += ["", *(f"  {note}" for note in self.notes)] if self.notes else []
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "method": self.method,
+            "steps": [
+                {
+                    "what": step.what,
+                    "loss": step.loss.to_json(),
+                    "noise": step.noise,
+                    "error": step.error,
+                    "figures": {name: repr(float(value)) for name, value in step.figures.items()},
+                }
+                for step in self.steps
+            ],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,127 @@
+"""A primitive: the only kind of thing that may look at private values and speak.
+
+A primitive is a frozen dataclass whose fields are its *public* signature. It declares what it
+costs in each measure, how far apart its inputs may be on neighbouring data, and the probability of
+what it says. Private calibration (a smooth bound, a ladder) belongs to the input, never to the
+signature.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from sfumato.privacy.loss import Loss, Measure
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far two inputs of a primitive are apart, and how far they may be.
+
+    Parameters
+    ----------
+    measured
+        The distance found between the two inputs.
+    allowed
+        The distance the primitive declares for neighbouring data.
+    norm
+        The name of the distance, for people.
+    """
+
+    measured: Fraction | float
+    allowed: Fraction | float
+    norm: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the declaration is kept."""
+        return self.measured <= self.allowed
+
+
+def plain(value: Any) -> Any:
+    """Return a public value as JSON knows it; fractions become exact text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    raise TypeError(f"a public signature may not hold a {type(value).__name__}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Signed(ABC):
+    """What one-shot and stateful primitives share: a public signature and a price."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def cost(self, measure: Measure) -> Loss:
+        """Return an upper bound on the loss in the given measure, or raise `Unpriced`."""
+
+    def signature(self) -> dict[str, Any]:
+        """Return the public signature as a plain document."""
+        return {
+            "kind": self.kind,
+            **{field.name: plain(getattr(self, field.name)) for field in fields(self)},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Primitive(_Signed):
+    """A mechanism that takes one private input and says one thing."""
+
+    @abstractmethod
+    def check(self, value: Any) -> None:
+        """Raise `ValueError` unless the input has the declared type and shape."""
+
+    @abstractmethod
+    def sample(self, value: Any) -> Any:
+        """Draw an output for a private input, with bits from `sfumato.noise`."""
+
+    @abstractmethod
+    def log_probability(self, value: Any, output: Any) -> float:
+        """Return the log-probability of saying `output` on the input `value`."""
+
+    @abstractmethod
+    def change(self, value: Any, neighbour: Any) -> Change:
+        """Measure how far two inputs are apart against what is declared."""
+
+
+class Run(Protocol):
+    """One run of a stateful primitive, with its hidden state inside."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has stopped and takes no further step."""
+
+    def step(self, value: Any) -> Any:
+        """Take one private input and return one public output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatefulPrimitive(_Signed):
+    """A mechanism with hidden state: one slice of budget, many steps."""
+
+    @abstractmethod
+    def check(self, value: Any) -> None:
+        """Raise `ValueError` unless one step's input has the declared type and shape."""
+
+    @abstractmethod
+    def start(self) -> Run:
+        """Draw the hidden state and return a run."""
+
+    @abstractmethod
+    def log_probability(self, values: Sequence[Any], outputs: Sequence[Any]) -> float:
+        """Return the log-probability of all steps, the hidden state integrated out."""
+
+    @abstractmethod
+    def change(self, values: Sequence[Any], neighbours: Sequence[Any]) -> Change:
+        """Measure how far two sequences of inputs are apart against what is declared."""

@@ -1,0 +1,186 @@
+"""The auditor's handle: record what each primitive was given and said, and replay it elsewhere.
+
+A recording holds private values. It is for an auditor's eyes, is never saved with a release, and
+costs nothing because nothing that was drawn here may be published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sfumato.privacy import door
+from sfumato.privacy.budget import Sampler
+from sfumato.privacy.primitive import Change, Primitive, Run, StatefulPrimitive
+
+if TYPE_CHECKING:
+    from sfumato.privacy.method import AnyMethod
+
+
+class Diverged(AssertionError):
+    """On the neighbour the method asked something else: its control flow depends on the data."""
+
+
+@dataclass
+class Recorded:
+    """One primitive of a run: what it was given and what it said."""
+
+    label: str
+    path: tuple[str, ...]
+    primitive: Primitive | StatefulPrimitive
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+
+    def log_probability(self) -> float:
+        """Return the log-probability of what was said, given what was given."""
+        if isinstance(self.primitive, StatefulPrimitive):
+            return self.primitive.log_probability(self.inputs, self.outputs)
+        return self.primitive.log_probability(self.inputs[0], self.outputs[0])
+
+    def change(self, other: Recorded) -> Change:
+        """Measure how far the inputs of the same primitive are apart in another run."""
+        if isinstance(self.primitive, StatefulPrimitive):
+            return self.primitive.change(self.inputs, other.inputs)
+        return self.primitive.change(self.inputs[0], other.inputs[0])
+
+
+class Recording(Sequence[Recorded]):
+    """All primitives of one run, in order."""
+
+    def __init__(self) -> None:
+        self.steps: list[Recorded] = []
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.steps[index]
+
+    def __iter__(self) -> Iterator[Recorded]:
+        return iter(self.steps)
+
+    def loss_against(self, other: Recording) -> float:
+        """Return the exact privacy loss of this transcript against the same one elsewhere."""
+        return sum(
+            mine.log_probability() - theirs.log_probability()
+            for mine, theirs in zip(self, other, strict=True)
+        )
+
+    def changes(self, other: Recording) -> list[tuple[Recorded, Change]]:
+        """Return how far each primitive's inputs moved, against what it declared."""
+        return [(mine, mine.change(theirs)) for mine, theirs in zip(self, other, strict=True)]
+
+
+class _Recorder(Sampler):
+    """A driver that draws, and writes down what was given and said."""
+
+    def __init__(self) -> None:
+        self.recording = Recording()
+
+    def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
+        step = Recorded(label, path, primitive)
+        # A copy: the method may go on to change its arrays in place.
+        step.inputs.append(deepcopy(value))
+        self.recording.steps.append(step)
+        output = super().measure(label, path, primitive, value)
+        step.outputs.append(output)
+        return output
+
+    def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
+        step = Recorded(label, path, primitive)
+        self.recording.steps.append(step)
+        return _RecordedRun(super().start(label, path, primitive), step)
+
+
+class _RecordedRun:
+    """A run that writes down its steps."""
+
+    def __init__(self, run: Run, step: Recorded) -> None:
+        self._run = run
+        self._step = step
+
+    @property
+    def done(self) -> bool:
+        return self._run.done
+
+    def step(self, value: Any) -> Any:
+        self._step.inputs.append(deepcopy(value))
+        output = self._run.step(value)
+        self._step.outputs.append(output)
+        return output
+
+
+class _Replayer:
+    """A driver that says what was said before, and refuses any other question."""
+
+    def __init__(self, script: Recording) -> None:
+        self.script = list(script)
+        self.recording = Recording()
+
+    def _next(
+        self, label: str, path: tuple[str, ...], primitive: Primitive | StatefulPrimitive
+    ) -> tuple[Recorded, Recorded]:
+        number = len(self.recording)
+        if number >= len(self.script):
+            raise Diverged(f"the neighbour asks for {label!r}, which was never asked before")
+        planned = self.script[number]
+        asked = Recorded(label, path, primitive)
+        if (label, path, primitive) != (planned.label, planned.path, planned.primitive):
+            raise Diverged(
+                f"step {number}: {planned.label!r} in {planned.path} with {planned.primitive} "
+                f"became {label!r} in {path} with {primitive} on the neighbour"
+            )
+        self.recording.steps.append(asked)
+        return planned, asked
+
+    def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
+        planned, asked = self._next(label, path, primitive)
+        asked.inputs.append(deepcopy(value))
+        asked.outputs.append(planned.outputs[0])
+        return planned.outputs[0]
+
+    def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
+        planned, asked = self._next(label, path, primitive)
+        return _ReplayedRun(planned, asked)
+
+
+class _ReplayedRun:
+    """A run that says what was said before."""
+
+    def __init__(self, planned: Recorded, asked: Recorded) -> None:
+        self._planned = planned
+        self._asked = asked
+
+    @property
+    def done(self) -> bool:
+        return len(self._asked.outputs) >= len(self._planned.outputs)
+
+    def step(self, value: Any) -> Any:
+        number = len(self._asked.outputs)
+        if number >= len(self._planned.outputs):
+            raise Diverged(f"the neighbour takes more steps of {self._planned.label!r}")
+        self._asked.inputs.append(deepcopy(value))
+        output = self._planned.outputs[number]
+        self._asked.outputs.append(output)
+        return output
+
+
+def record(method: AnyMethod, data: Any) -> Recording:
+    """Run a method and return what each primitive was given and said."""
+    recorder = _Recorder()
+    door.run(method, data, recorder)
+    return recorder.recording
+
+
+def replay(method: AnyMethod, data: Any, script: Recording) -> Recording:
+    """Run a method on a neighbour, forcing every primitive to say what it said before."""
+    replayer = _Replayer(script)
+    door.run(method, data, replayer)
+    if len(replayer.recording) != len(script):
+        raise Diverged("the neighbour asked fewer questions")
+    for planned, asked in zip(script, replayer.recording, strict=True):
+        if len(planned.outputs) != len(asked.outputs):
+            raise Diverged(f"the neighbour took fewer steps of {planned.label!r}")
+    return replayer.recording

@@ -1,0 +1,36 @@
+"""Names of methods and public parts, so that a saved release can be read again.
+
+A name is resolved only if it was registered by code that is already trusted: the package's own
+catalogue, or a class the user's program defined. A file can never cause an import of its choosing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_classes: dict[str, type[Any]] = {}
+_places: dict[str, str] = {}
+
+
+def register(name: str, thing: type[Any]) -> None:
+    """Make a class known under its name."""
+    _classes[name] = thing
+
+
+def register_place(name: str, place: str) -> None:
+    """Make a class known by where it lives ('package.module:Class'), without importing it."""
+    _places[name] = place
+
+
+def resolve(name: str) -> type[Any]:
+    """Return the class of that name, or say that it is unknown."""
+    if name not in _classes and name in _places:
+        module, _, attribute = _places[name].partition(":")
+        _classes[name] = getattr(import_module(module), attribute)
+    if name not in _classes:
+        raise ValueError(
+            f"{name!r} is unknown to this version of sfumato; update it, or import the module that "
+            "defines it first"
+        )
+    return _classes[name]

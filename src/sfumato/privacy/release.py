@@ -1,0 +1,104 @@
+"""A release: what may be published, with everything needed to check it.
+
+A release is a function of what is public and of the transcript. It never holds the data, and saving
+it writes plain files only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+
+if TYPE_CHECKING:
+    from sfumato.privacy.method import AnyMethod
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a release comes from.
+
+    Parameters
+    ----------
+    method, public, transcript
+        What it was built from, and all it was built from.
+    guarantee, plan
+        What it promises, and what was planned before.
+    time
+        When it was made, in UTC.
+    ledger
+        The ledger's identity, entry number and chain head; `None` if it was not booked.
+    """
+
+    method: AnyMethod
+    public: Any
+    transcript: Transcript
+    guarantee: Guarantee
+    plan: Plan
+    time: str
+    ledger: dict[str, Any] | None
+
+
+class Release(ABC):
+    """The base of all releases."""
+
+    kind: ClassVar[str]
+    _provenance: Provenance | None = None
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where this release comes from."""
+        if self._provenance is None:
+            raise RuntimeError("this release did not come through the door")
+        return self._provenance
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        return self.provenance.guarantee
+
+    @property
+    def transcript(self) -> Transcript:
+        """What the primitives said."""
+        return self.provenance.transcript
+
+    @property
+    def plan(self) -> Plan:
+        """What was planned before it was spent."""
+        return self.provenance.plan
+
+    @abstractmethod
+    def files(self) -> dict[str, bytes]:
+        """Return the published data as plain files, name to bytes, in a fixed order."""
+
+    @abstractmethod
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences for its reader."""
+
+    @abstractmethod
+    def plot(self) -> Any:
+        """Return a Matplotlib figure that shows the release."""
+
+    def save(self, path: str | Path, *, key: str | Path | None = None) -> Path:
+        """Write data, transcript and certificate into a new folder.
+
+        Parameters
+        ----------
+        path
+            A folder that does not exist yet, or is empty.
+        key
+            An Ed25519 private key that signs the certificate; by default the custodian's own if
+            there is one.
+        """
+        from sfumato.privacy.saved import save
+
+        return save(self, Path(path), key=None if key is None else Path(key))

@@ -1,0 +1,294 @@
+"""Saved releases: a folder of plain files that can be checked and rebuilt without any data.
+
+Loading a release parses JSON and arrays and rebuilds it from its transcript; it never executes
+anything from the folder and never imports a module that the folder names.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.privacy import certificate as certificates
+from sfumato.privacy import door, keys, registry
+from sfumato.privacy.accounts import check_accounts
+from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.release import Release
+from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
+
+if TYPE_CHECKING:
+    from sfumato.privacy.ledger import Ledger
+
+PUBLIC = "public.json"
+README = "README.txt"
+REPORT = "report.html"
+#: Files that may be added to a saved release later; they are drawn from it and certify nothing.
+UNCERTIFIED = (REPORT,)
+
+
+class NotARelease(ValueError):
+    """A folder does not hold a saved release."""
+
+
+def pretty(document: Any) -> bytes:
+    """Return a document as people read it, in one fixed form."""
+    canonical(document)  # refuses what JSON cannot say exactly
+    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def save(release: Release, path: Path, *, key: Path | None) -> Path:
+    """Write a release into a new folder, whole or not at all."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and is not empty; choose another folder")
+    origin = release.provenance
+    data_files = release.files()
+    files = {
+        **data_files,
+        PUBLIC: pretty(origin.public.to_json()),
+        **origin.transcript.to_files(),
+        README: _readme(release, sorted(data_files)).encode(),
+    }
+    document = certificates.certify(release, files)
+    files[certificates.NAME] = pretty(certificates.signed(document, key or keys.find_key()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        for name, content in files.items():
+            (draft / name).write_bytes(content)
+        draft.chmod(0o755)
+        if path.exists():
+            path.rmdir()
+        draft.rename(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return path
+
+
+def _readme(release: Release, data_files: list[str]) -> str:
+    """Return the text that greets whoever opens the folder."""
+    origin = release.provenance
+    listed = "\n".join(f"  {name}" for name in data_files)
+    return (
+        f"{release.words()}\n\n"
+        f"What is promised\n\n{origin.guarantee.words()}\n\n"
+        f"The published data\n\n{listed}\n\n"
+        "How to check it\n\n"
+        "  sfumato verify THIS-FOLDER\n\n"
+        f"compares every file with {certificates.NAME}, rebuilds the release from "
+        f"{TRANSCRIPT_FILES[0]}\nand {TRANSCRIPT_FILES[1]} (all that was ever said about the "
+        "private data) without any data, and says\nin plain words what is promised.\n\n"
+        f"Made {origin.time} with {origin.method.name}.\n"
+    )
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the certificate of a folder and the bytes of the files it lists."""
+    place = path / certificates.NAME
+    if not place.is_file():
+        raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
+    try:
+        document = json.loads(place.read_bytes())
+        names = list(document["files"])
+    except (ValueError, KeyError, TypeError):
+        raise NotARelease(f"{place} is damaged: it is not a certificate") from None
+    files: dict[str, bytes] = {}
+    for name in names:
+        if Path(name).name != name:
+            raise NotARelease(f"{place} lists a file outside its folder")
+        if (path / name).is_file():
+            files[name] = (path / name).read_bytes()
+    return document, files
+
+
+def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
+    """Rebuild a release from its parameters, its public part and its transcript."""
+    for name in (PUBLIC, *TRANSCRIPT_FILES):
+        if name not in files:
+            raise NotARelease(f"{name} is missing; the release cannot be rebuilt")
+    method = registry.resolve(document["method"]).from_parameters(document["parameters"])
+    facts = registry.resolve(f"public.{document['public']['kind']}")
+    public = facts.from_json(json.loads(files[PUBLIC]))
+    return door.build(
+        method,
+        public,
+        Transcript.from_files(files),
+        guarantee=Guarantee.from_json(document["guarantee"]),
+        time=document["time"],
+        ledger=document["ledger"],
+    )
+
+
+def load(path: str | Path) -> Release:
+    """Return a saved release, rebuilt from its transcript.
+
+    Parameters
+    ----------
+    path
+        The folder that `save` wrote.
+    """
+    return _rebuild(*_read(Path(path)))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, and how it came out, in words."""
+
+    name: str
+    passed: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of verifying a saved release.
+
+    Parameters
+    ----------
+    checks
+        What was checked, one after another.
+    guarantee
+        What the release promises if all checks passed.
+    """
+
+    checks: tuple[Check, ...]
+    guarantee: Guarantee | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        lines = [f"{'ok ' if check.passed else 'BAD'} {check.words}" for check in self.checks]
+        if self.passed and self.guarantee is not None:
+            lines += ["", self.guarantee.words()]
+        else:
+            lines += ["", "This release cannot be trusted: see what is marked BAD."]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "passed": self.passed,
+            "checks": [
+                {"name": check.name, "passed": check.passed, "words": check.words}
+                for check in self.checks
+            ],
+            "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
+        }
+
+
+def verify(
+    path: str | Path, *, key: str | Path | None = None, ledger: Ledger | None = None
+) -> Verification:
+    """Check a saved release: files, signature, books, and the release itself, rebuilt.
+
+    Parameters
+    ----------
+    path
+        The folder that `save` wrote.
+    key
+        The public key the signature must belong to; without one any valid signature passes.
+    ledger
+        The ledger in which the release should be booked.
+    """
+    folder = Path(path)
+    document, files = _read(folder)
+    checks = [_check_files(folder, document, files), _check_signature(document, key)]
+    release: Release | None = None
+
+    def rebuilt() -> str:
+        nonlocal release
+        release = _rebuild(document, files)
+        data_files = {name: files[name] for name in release.files() if name in files}
+        if not release.agrees(data_files):
+            raise ValueError("the published data are not what the transcript gives")
+        return "the release was rebuilt from its transcript, without any data, and agrees"
+
+    def promised() -> str:
+        assert release is not None
+        origin = release.provenance
+        expected = origin.method.guarantee(origin.public).to_json()
+        stated = origin.guarantee.to_json()
+        for name in ("loss", "also", "unit", "relation", "contribution", "basis", "public"):
+            if expected[name] != stated[name]:
+                raise ValueError(f"the certificate states another {name} than the method gives")
+        check_accounts(origin.transcript, origin.method.working_loss(), origin.public)
+        return "every cost in the transcript adds up to no more than what is promised"
+
+    checks.append(_guarded("rebuild", rebuilt))
+    if release is not None:
+        checks.append(_guarded("books", promised))
+    if ledger is not None:
+        checks.append(_check_ledger(document, ledger))
+    return Verification(tuple(checks), release.guarantee if release is not None else None)
+
+
+def _guarded(name: str, check: Callable[[], str]) -> Check:
+    """Run a check; whatever a damaged folder makes it raise becomes a failed check."""
+    try:
+        return Check(name, True, check())
+    except Exception as error:
+        return Check(name, False, f"{name}: {error}")
+
+
+def _check_files(folder: Path, document: dict[str, Any], files: dict[str, bytes]) -> Check:
+    """Compare every file with its hash, and look for files nobody certified."""
+    if (folder / certificates.NAME).read_bytes() != pretty(document):
+        return Check("files", False, f"{certificates.NAME} was changed after it was written")
+    for name, expected in document["files"].items():
+        if name not in files:
+            return Check("files", False, f"{name} is missing")
+        if digest(files[name]) != expected:
+            return Check("files", False, f"{name} was changed after it was certified")
+    known = {*document["files"], certificates.NAME, *UNCERTIFIED}
+    strange = sorted(place.name for place in folder.iterdir() if place.name not in known)
+    if strange:
+        return Check("files", False, f"{strange[0]} is not part of the certified release")
+    added = [name for name in UNCERTIFIED if (folder / name).exists()]
+    note = f" ({', '.join(added)} was drawn from it and is not certified)" if added else ""
+    return Check("files", True, f"all {len(files)} files are as they were certified{note}")
+
+
+def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
+    """Check the signature, and that it is by the expected key."""
+    signature = document.get("signature")
+    if signature is None:
+        return Check(
+            "signature",
+            key is None,
+            "not signed: hashes show damage, but not a forger who rewrote everything",
+        )
+    body = {name: value for name, value in document.items() if name != "signature"}
+    try:
+        public = keys.public_from_hex(signature["public_key"])
+        valid = keys.verify(public, bytes.fromhex(signature["value"]), canonical(body))
+    except (ValueError, KeyError, TypeError):
+        return Check("signature", False, "the signature is damaged")
+    if not valid or signature.get("fingerprint") != keys.fingerprint(public):
+        return Check("signature", False, "the signature does not fit the certificate")
+    if key is not None and keys.public_hex(keys.load_public(key)) != signature["public_key"]:
+        return Check("signature", False, "it was signed by another key than the one you gave")
+    whose = "the key you gave" if key is not None else f"key {keys.fingerprint(public)}"
+    return Check("signature", True, f"signed by {whose}")
+
+
+def _check_ledger(document: dict[str, Any], ledger: Ledger) -> Check:
+    """Check that the release is booked where it says."""
+    stated = document.get("ledger")
+    if not stated or stated["identity"] != ledger.identity:
+        return Check("ledger", False, f"the release is not booked in {ledger.name}")
+    if not ledger.contains(stated["head"]):
+        return Check("ledger", False, f"{ledger.name} has lost entry {stated['entry']}")
+    return Check("ledger", True, f"booked as {stated['reference']}, and the chain holds it")

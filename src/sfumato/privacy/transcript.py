@@ -1,0 +1,206 @@
+"""The transcript: everything the primitives said, and nothing else.
+
+A release is a function of what is public and of this. It is written as plain JSON and NPZ arrays;
+reading it back never executes anything.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.privacy.canonical import canonical, digest
+
+_ARRAY_KINDS = "biuf"
+TRANSCRIPT_FILES = ("transcript.json", "transcript.npz")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one primitive said.
+
+    Parameters
+    ----------
+    label
+        The name the method gave to this measurement; unique within a transcript.
+    path
+        The slices of the budget it was paid from, outermost first.
+    signature
+        The primitive's public signature.
+    cost
+        What it was charged, as a plain document.
+    outputs
+        Its outputs: one, or one a step for a stateful primitive.
+    """
+
+    label: str
+    path: tuple[str, ...]
+    signature: dict[str, Any]
+    cost: dict[str, str]
+    outputs: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice of the budget, as it was cut.
+
+    Parameters
+    ----------
+    path
+        The names of the slices it was cut from, and its own, outermost first.
+    limit
+        What it may spend, as a plain document.
+    part
+        Whether it is one of several parallel parts, which share the price of the slice above.
+    """
+
+    path: tuple[str, ...]
+    limit: dict[str, str]
+    part: bool
+
+
+class Transcript:
+    """The outputs of all primitives of one run, in order, and the slices that paid for them."""
+
+    def __init__(self, entries: tuple[Entry, ...], slices: tuple[Slice, ...] = ()) -> None:
+        self.entries = entries
+        self.slices = slices
+        self._by_label = {entry.label: entry for entry in entries}
+        if len(self._by_label) != len(entries):
+            raise ValueError("two measurements carry the same label")
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __contains__(self, label: str) -> bool:
+        return label in self._by_label
+
+    def __getitem__(self, label: str) -> Any:
+        """Return the single output of the measurement with that label."""
+        (output,) = self._by_label[label].outputs
+        return output
+
+    def steps(self, label: str) -> tuple[Any, ...]:
+        """Return all outputs of the measurement with that label."""
+        return self._by_label[label].outputs
+
+    def to_files(self) -> dict[str, bytes]:
+        """Return the transcript as plain files, byte for byte the same every time."""
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        entries = [
+            {
+                "label": entry.label,
+                "path": list(entry.path),
+                "signature": entry.signature,
+                "cost": entry.cost,
+                "outputs": [_encode(output, arrays) for output in entry.outputs],
+            }
+            for entry in self.entries
+        ]
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        return {
+            TRANSCRIPT_FILES[0]: canonical(
+                {
+                    "format": 1,
+                    "entries": entries,
+                    "slices": [
+                        {"path": list(cut.path), "limit": cut.limit, "part": cut.part}
+                        for cut in self.slices
+                    ],
+                }
+            ),
+            TRANSCRIPT_FILES[1]: buffer.getvalue(),
+        }
+
+    @classmethod
+    def from_files(cls, files: dict[str, bytes]) -> Transcript:
+        """Return the transcript that `to_files` wrote."""
+        document = json.loads(files[TRANSCRIPT_FILES[0]])
+        if document.get("format") != 1:
+            raise ValueError("the transcript was written in a format this version does not read")
+        with np.load(io.BytesIO(files[TRANSCRIPT_FILES[1]]), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return cls(
+            tuple(
+                Entry(
+                    label=entry["label"],
+                    path=tuple(entry["path"]),
+                    signature=entry["signature"],
+                    cost=entry["cost"],
+                    outputs=tuple(_decode(output, arrays) for output in entry["outputs"]),
+                )
+                for entry in document["entries"]
+            ),
+            tuple(
+                Slice(tuple(cut["path"]), cut["limit"], cut["part"]) for cut in document["slices"]
+            ),
+        )
+
+    def digest(self) -> str:
+        """Return a hash of everything in the transcript."""
+        return digest(b"".join(self.to_files().values()))
+
+
+def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Return an output as JSON; arrays go into `arrays` and are referred to by name."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return {"integer": str(value)}
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, tuple | list):
+        return [_encode(item, arrays) for item in value]
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return {"integers": [str(int(item)) for item in value.ravel()], "shape": value.shape}
+        if value.dtype.kind in _ARRAY_KINDS:
+            name = f"a{len(arrays):05d}"
+            arrays[name] = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("<")))
+            return {"array": name}
+    if isinstance(value, np.generic):
+        return _encode(value.item(), arrays)
+    raise TypeError(f"a primitive may not say a {type(value).__name__}")
+
+
+def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Return the output that `_encode` wrote."""
+    if isinstance(value, list):
+        return tuple(_decode(item, arrays) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "integer" in value:
+        return int(value["integer"])
+    if "fraction" in value:
+        return Fraction(value["fraction"])
+    if "float" in value:
+        return float.fromhex(value["float"])
+    if "array" in value:
+        array = arrays[value["array"]]
+        array.setflags(write=False)
+        return array
+    if "integers" in value:
+        integers = np.array([int(item) for item in value["integers"]], dtype=object)
+        integers = integers.reshape(tuple(value["shape"]))
+        integers.setflags(write=False)
+        return integers
+    raise ValueError("the transcript holds an output of an unknown kind")
+
+
+def settled(output: Any) -> Any:
+    """Return an output as a reader of the transcript will see it, detached from its maker."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    document = _encode(output, arrays)
+    return _decode(document, {name: array.copy() for name, array in arrays.items()})

@@ -1,0 +1,47 @@
+"""Rehearsals: the whole of a release on made-up data of the same shape, for free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato import noise
+from sfumato.privacy import door
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sfumato.privacy.method import AnyMethod
+
+#: How many records a rehearsal makes up where nobody declared about how many there are.
+ROWS = 1000
+
+
+def rehearse(
+    method: AnyMethod,
+    public: Any,
+    *,
+    rows: int | None = None,
+    generator: np.random.Generator | None = None,
+) -> Any:
+    """Return a release of made-up data with the same public part.
+
+    Parameters
+    ----------
+    method
+        The method that would be released.
+    public
+        The public part of the data: `data.public`.
+    rows
+        How many records to make up; by default what the public part declares, else 1000.
+    generator
+        A NumPy generator, for a rehearsal that can be repeated.
+
+    Notes
+    -----
+    Privacy: no private data are touched and nothing is booked; the release says that it is a
+    rehearsal.
+    """
+    declared = public.rows if public.rows is not None else public.rows_about
+    count = rows if rows is not None else declared if declared is not None else ROWS
+    generator = noise.generator() if generator is None else generator
+    return door.rehearse(method, public, rows=count, generator=generator)

@@ -1,0 +1,171 @@
+"""What all methods share that release tables of counts: pure or Gaussian noise, and their plans."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import DELTA, OrNone, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.progress import track
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting import CountNoise, count_noise, margin
+from sfumato.tabular.noisy_tables import NoisyTables
+
+#: The most cells of all tables together; beyond it a release is neither useful nor small.
+MOST_CELLS = 2**25
+#: A plan lists this many tables one by one; more are summed up.
+MOST_LINES = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingMethod(Method[Table, NoisyTables]):
+    """Release noisy counts for some combinations of columns.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table.
+    delta
+        If given, Gaussian noise is used and the guarantee is (epsilon, delta): less noise where
+        many tables are released. Without it the guarantee is pure.
+    """
+
+    kind: ClassVar[str] = "table"
+    proof: ClassVar[str] = "marginals.md"
+
+    delta: Number | None = parameter(OrNone(DELTA), None)
+
+    def loss(self) -> Loss:
+        """Return ε, or (ε, δ)."""
+        if self.delta is None:
+            return PureDP(self.epsilon)
+        return ApproxDP(self.epsilon, self.delta)
+
+    @cached_property
+    def _working_loss(self) -> Loss:
+        limit = self.loss()
+        return ZCDP.within(limit) if isinstance(limit, ApproxDP) else limit
+
+    def working_loss(self) -> Loss:
+        """Return ε, or the largest ρ that implies (ε, δ)."""
+        return self._working_loss
+
+    @abstractmethod
+    def sets(self, public: TablePublic) -> tuple[tuple[int, ...], ...]:
+        """Return the columns of each table that will be released, increasing."""
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where a column is unknown or the tables are too large together."""
+        super().check(public)
+        cells = sum(prod(shape) for shape in self._shapes(public))
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"the tables would have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
+                "release fewer columns together, or give them fewer bins"
+            )
+
+    def _shapes(self, public: TablePublic) -> list[tuple[int, ...]]:
+        sizes = public.sizes
+        return [tuple(sizes[column] for column in columns) for columns in self.sets(public)]
+
+    def noises(self, public: TablePublic) -> list[CountNoise]:
+        """Return the noise on each table; every table gets the same share of the budget."""
+        limit, relation = self.record_budget(public)
+        shapes = self._shapes(public)
+        share = limit.share(Fraction(1, len(shapes)))
+        return [count_noise(shape, share, relation) for shape in shapes]
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        public = data.public
+        names = [_label(public, columns) for columns in self.sets(public)]
+        slices = budget.split(names)
+        tables: Sequence[NDArray[np.int64]] = data.counts.marginals(self.sets(public))
+        rounds = list(zip(names, slices, self.noises(public), tables, strict=True))
+        for name, part, noise, table in track(rounds, "adding noise"):
+            part.measure(noise, table, label=name)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> NoisyTables:
+        sets = self.sets(public)
+        measured = [transcript[_label(public, columns)] for columns in sets]
+        return NoisyTables(public, sets, measured, self.noises(public))
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what each table will cost and how good it will be, before it is spent."""
+        self.check(public)
+        sets, noises = self.sets(public), self.noises(public)
+        share = self.working_loss().share(Fraction(1, len(sets)))
+        if len(sets) <= MOST_LINES:
+            steps = [
+                _step(_label(public, columns), share, [noise], public)
+                for columns, noise in zip(sets, noises, strict=True)
+            ]
+        else:
+            what = f"{len(sets)} tables of up to {max(map(len, sets))} columns"
+            steps = [_step(what, self.working_loss(), noises, public)]
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=tuple(steps),
+            notes=self._notes(public),
+        )
+
+    def _notes(self, public: TablePublic) -> tuple[str, ...]:
+        notes = ["Noise on a cell stays within ± its margin 19 times in 20; repair makes it less."]
+        about = public.rows if public.rows is not None else public.rows_about
+        if about is None:
+            notes.append("Declare rows_about in the schema to see errors as shares of all rows.")
+        if self.delta is not None and about and Fraction(self.delta) * about > Fraction(1, 10):
+            notes.append(
+                f"delta = {float(Fraction(self.delta)):.2g} is not far below one in {about:,} "
+                "rows; choose a smaller one."
+            )
+        return tuple(notes)
+
+
+def _label(public: TablePublic, columns: tuple[int, ...]) -> str:
+    """Return the name of a table in transcripts and plans."""
+    return " × ".join(public.columns[column] for column in columns)
+
+
+def _step(what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic) -> PlanStep:
+    """Return one line of a plan, for one table or for several with equal shares."""
+    cells = [prod(noise.shape) for noise in noises]
+    widest = max(margin(noise) for noise in noises)
+    figures: dict[str, float] = {
+        "cells": float(sum(cells)),
+        "standard_deviation": max(noise.standard_deviation for noise in noises),
+        "margin": widest,
+    }
+    about = public.rows if public.rows is not None else public.rows_about
+    error = f"± {widest:,.4g} a cell"
+    if about:
+        # Half the expected sum of absolute noise: an upper bound on the expected total variation.
+        distance = sum(
+            0.5 * size * mean_absolute(noise) for size, noise in zip(cells, noises, strict=True)
+        )
+        figures["total_variation"] = min(distance / len(noises) / about, 1.0)
+        error += f", at most {100 * figures['total_variation']:.2g} % of all rows misplaced"
+    spread = f"{sum(cells):,} cells, each ± {figures['standard_deviation']:,.4g} (1 s.d.)"
+    return PlanStep(what=what, loss=loss, noise=spread, error=error, figures=figures)
+
+
+def mean_absolute(noise: CountNoise) -> float:
+    """Return the mean absolute noise on a cell."""
+    if noise.kind == "geometric noise":
+        rate: Any = float(1 / noise.scale)  # type: ignore[union-attr]
+        # 2q/(1−q²) = 1/sinh(rate).
+        return float(1 / np.sinh(min(rate, 700.0)))
+    return noise.standard_deviation * float(np.sqrt(2 / np.pi))

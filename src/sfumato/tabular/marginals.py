@@ -1,0 +1,45 @@
+"""Marginals: noisy counts for a set of combinations of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from sfumato.data.table import TablePublic
+from sfumato.privacy.parameters import NameSets, OrNone, Whole, parameter
+from sfumato.tabular.counting_method import CountingMethod
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals(CountingMethod):
+    """Release k-way tables of counts that agree with each other.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    tables
+        The combinations of columns to release, such as `[("age", "sex"), ("income",)]`; by default
+        all combinations of `ways` columns.
+    ways
+        How many columns each table has when `tables` is not given.
+
+    Notes
+    -----
+    Privacy: a record falls into one cell of each of m tables, and each table gets 1/m of the
+    budget: geometric noise of scale m/ε a cell, or discrete Gaussian noise of variance m/2ρ
+    (docs/proofs/marginals.md).
+    """
+
+    tables: Any = parameter(OrNone(NameSets()), None)
+    ways: int = parameter(Whole(1), 2)
+
+    def sets(self, public: TablePublic) -> tuple[tuple[int, ...], ...]:
+        """Return the columns of each table, increasing."""
+        if self.tables is not None:
+            return tuple(tuple(sorted(public.schema.indices(names))) for names in self.tables)
+        columns = range(len(public.columns))
+        return tuple(combinations(columns, min(self.ways, len(columns))))

@@ -1,0 +1,55 @@
+"""Pictures of released tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sfumato.tabular.noisy_tables import NoisyTables
+
+#: More columns or values than this do not fit a picture that can be read.
+MOST_COLUMNS = 12
+MOST_VALUES = 24
+
+INK, FILL, MARGIN = "#1d3557", "#a8c5da", "#c1121f"
+
+
+def one_way_picture(release: NoisyTables) -> Any:
+    """Return a figure with a bar chart of each released column and the margin of its noise."""
+    from matplotlib.figure import Figure
+
+    covered = sorted({column for columns in release.sets for column in columns})
+    shown = covered[:MOST_COLUMNS]
+    across = min(3, len(shown))
+    down = -(-len(shown) // across)
+    figure = Figure(figsize=(4.2 * across, 2.9 * down), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(down, across, squeeze=False)).ravel()
+    for axis, column in zip(axes, shown, strict=False):
+        _bars(axis, release, release.public.columns[column])
+    for axis in axes[len(shown) :]:
+        axis.set_visible(False)
+    left = len(covered) - len(shown)
+    note = f" (the first {len(shown)} of {len(covered)} columns)" if left else ""
+    figure.suptitle(f"Released counts, with 95 % margins of the noise{note}", fontsize=11)
+    return figure
+
+
+def _bars(axis: Any, release: NoisyTables, name: str) -> None:
+    """Draw the counts of one column."""
+    frame = release.marginal([name])
+    counts = frame["count"].to_numpy()[:MOST_VALUES]
+    labels = [text if len(text) <= 14 else text[:13] + "…" for text in frame[name][:MOST_VALUES]]
+    margins = frame["margin"].to_numpy()[:MOST_VALUES]
+    places = np.arange(len(counts))
+    axis.bar(places, counts, color=FILL, edgecolor=INK, linewidth=0.6)
+    low = np.minimum(margins, counts)
+    axis.errorbar(places, counts, yerr=[low, margins], fmt="none", ecolor=MARGIN, capsize=2)
+    axis.set_title(name, fontsize=10, color=INK)
+    axis.set_xticks(places, labels, rotation=60 if len(labels) > 4 else 0, fontsize=7)
+    axis.tick_params(axis="y", labelsize=7)
+    axis.spines[["top", "right"]].set_visible(False)
+    hidden = frame.height - len(counts)
+    if hidden:
+        axis.set_xlabel(f"and {hidden} more values", fontsize=7)

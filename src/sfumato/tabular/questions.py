@@ -1,0 +1,191 @@
+"""Questions: counting questions about a table, asked one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import InteractiveMethod
+from sfumato.privacy.parameters import Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.release import Release
+from sfumato.privacy.session import question_label
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting import margin
+from sfumato.tabular.counting_method import MOST_CELLS
+
+#: A question becomes, for each column it names, the codes it accepts.
+Question = dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A noisy count.
+
+    Parameters
+    ----------
+    count
+        How many rows fit, with noise.
+    margin
+        19 times in 20 the noise is no larger.
+    """
+
+    count: int
+    margin: float
+
+    def __str__(self) -> str:
+        return f"{self.count:,} ± {self.margin:,.4g}"
+
+
+class Answers(Release):
+    """All questions of a session with their answers."""
+
+    kind = "answers"
+
+    def __init__(self, answers: list[tuple[str, Answer]]) -> None:
+        self.answers = answers
+
+    def files(self) -> dict[str, bytes]:
+        """Return the questions and answers as CSV."""
+        import io
+
+        import polars as pl
+
+        frame = pl.DataFrame(
+            [(text, answer.count, answer.margin) for text, answer in self.answers],
+            schema={"question": pl.String, "count": pl.Int64, "margin": pl.Float64},
+            orient="row",
+        )
+        buffer = io.BytesIO()
+        frame.write_csv(buffer)
+        return {"answers.csv": buffer.getvalue()}
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published answers are these."""
+        return files == self.files()
+
+    def words(self) -> str:
+        """Return what this release is, in plain words."""
+        return (
+            f"Answers to {len(self.answers)} counting questions, each with noise added so that no "
+            "single contribution can be recognised."
+        )
+
+    def plot(self) -> Any:
+        """Return a figure of the answers with their margins."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 1 + 0.4 * max(len(self.answers), 1)), layout="constrained")
+        axis = figure.subplots()
+        places = np.arange(len(self.answers))
+        counts = [answer.count for _, answer in self.answers]
+        margins = [answer.margin for _, answer in self.answers]
+        axis.errorbar(counts, places, xerr=margins, fmt="o", capsize=3)
+        axis.set_yticks(places, [text[:60] for text, _ in self.answers], fontsize=7)
+        axis.invert_yaxis()
+        axis.set_xlabel("rows, with 95 % margins of the noise")
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions(InteractiveMethod[Table, Answers]):
+    """Answer counting questions inside one booked total.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table, for all answers together.
+    questions
+        How many questions may be asked; each gets the same share.
+
+    Notes
+    -----
+    Privacy: each answer is a count with sensitivity 1 (under replace-one too: one row leaves the
+    count or enters it) and geometric noise of scale questions/ε; answers compose by addition
+    (docs/proofs/marginals.md).
+
+    Examples
+    --------
+    >>> with Questions(epsilon=1, questions=10).open(table, ledger) as session:  # doctest: +SKIP
+    ...     session.ask({"sex": "f", "age": ["[60, 70)", "[70, 80)"]})
+    """
+
+    kind: ClassVar[str] = "table"
+    proof: ClassVar[str] = "marginals.md"
+
+    questions: int = parameter(Whole(1, 10_000), 20)
+
+    def _noise(self, public: TablePublic) -> GeometricNoise:
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        # One count changes by at most one under either relation.
+        epsilon = limit.epsilon / self.questions
+        return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return the noise on each answer."""
+        self.check(public)
+        noise = self._noise(public)
+        step = PlanStep(
+            what=f"{self.questions} counting questions",
+            loss=self.working_loss(),
+            noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) on each answer",
+            error=f"± {margin(noise):,.4g} an answer",
+            figures={"standard_deviation": noise.standard_deviation, "margin": margin(noise)},
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def parse_question(self, public: TablePublic, question: Any) -> Question:
+        """Return, for each column of a question, the codes it accepts."""
+        if not isinstance(question, Mapping):
+            raise ValueError("a question names columns and accepted values: {'sex': 'f'}")
+        parsed: Question = {}
+        for name, wanted in question.items():
+            public.schema.index(name)
+            labels = public.labels(name)
+            accepted = [wanted] if isinstance(wanted, str) else list(wanted)
+            unknown = [value for value in accepted if value not in labels]
+            if unknown or not accepted:
+                raise ValueError(
+                    f"column {name!r} has the values {', '.join(labels[:20])}"
+                    f"{' …' if len(labels) > 20 else ''}; asked for {unknown!r}"
+                )
+            parsed[name] = sorted({labels.index(value) for value in accepted})
+        cells = prod(public.domain[name] for name in parsed)
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"the question spans {cells:,} combinations of values, of which {MOST_CELLS:,} "
+                "are allowed; name fewer columns"
+            )
+        return dict(sorted(parsed.items()))
+
+    def _ask(self, data: Table, budget: Budget, question: Question, number: int) -> None:
+        public = data.public
+        columns = public.schema.indices(list(question))
+        (table,) = data.counts.marginals([columns])
+        chosen: NDArray[np.int64] = table[np.ix_(*question.values())] if columns else table
+        count = np.array([chosen.sum()], dtype=np.int64)
+        share = budget.take(Fraction(1, self.questions), f"question {number}")
+        share.measure(self._noise(public), count, label=question_label(number, question))
+
+    def _answer(
+        self, public: TablePublic, transcript: Transcript, question: Question, number: int
+    ) -> Answer:
+        noisy = transcript[question_label(number, question)]
+        return Answer(int(noisy[0]), margin(self._noise(public)))
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> Answers:
+        bound = margin(self._noise(public))
+        return Answers(
+            [(entry.label, Answer(int(entry.outputs[0][0]), bound)) for entry in transcript]
+        )

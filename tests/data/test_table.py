@@ -1,0 +1,327 @@
+"""A table takes any frame, shows nothing private, and bounds what one person can change."""
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.data import DataError, Public, Schema, Table, TablePublic, read_table
+
+SECRET = "canary-4711"
+
+SCHEMA = Schema.from_dict({"age": (0, 120, 16), "sex": ["f", "m"]})
+
+
+def codes(table: Table) -> list[list[int]]:
+    return [table.counts.codes(c).tolist() for c in range(len(table.public.columns))]
+
+
+NASTY = Schema.from_dict(
+    {
+        "number": {
+            "kind": "number",
+            "low": 0,
+            "high": 1,
+            "bins": 4,
+            "missing": "code",
+            "outside": "clamp",
+        },
+        "whole": {"kind": "integer", "low": 0, "high": 3, "missing": "code", "outside": "clamp"},
+        "name": {"kind": "category", "values": ["a", "b"], "missing": "code", "outside": "other"},
+        "flag": {"kind": "boolean", "missing": "code"},
+        "day": {"kind": "date", "low": "2020-01-01", "high": "2020-01-04", "missing": "code"},
+    }
+)
+VALUES = {
+    "number": [0.0, 0.25, math.inf, None, 1.0],
+    "whole": [0, 3, None, -4, 9],
+    "name": ["a", " b", None, "c", "a"],
+    "flag": [True, None, False, True, False],
+    "day": [date(2020, 1, 1), None, date(2020, 1, 4), date(2020, 1, 2), date(2020, 1, 3)],
+}
+EXPECTED = [[0, 1, 3, 4, 3], [0, 3, 4, 0, 3], [0, 1, 3, 2, 0], [1, 2, 0, 1, 0], [0, 4, 3, 1, 2]]
+
+
+def frames():
+    polars = pl.DataFrame(VALUES)
+    yield "polars", polars
+    yield "lazy", polars.lazy()
+    yield "categorical", polars.with_columns(pl.col("name").cast(pl.Categorical))
+    yield "arrow", pa.table(VALUES)
+    yield (
+        "arrow dictionary",
+        pa.table({**VALUES, "name": pa.array(VALUES["name"]).dictionary_encode()}),
+    )
+    yield "pandas", pd.DataFrame(VALUES)
+    yield "pandas objects", pd.DataFrame(VALUES, dtype=object)
+    yield "pandas nullable", pd.DataFrame(VALUES).convert_dtypes()
+    yield "pandas arrow", pd.DataFrame(VALUES).convert_dtypes(dtype_backend="pyarrow")
+    yield "pandas category", pd.DataFrame(VALUES).astype({"name": "category", "whole": "category"})
+    times = [None if d is None else datetime(d.year, d.month, d.day, 23) for d in VALUES["day"]]
+    yield "pandas times", pd.DataFrame({**VALUES, "day": pd.to_datetime(pd.Series(times))})
+    yield "strings", polars.with_columns(pl.all().cast(pl.String))
+    mixed = [0, "0.25", math.inf, float("nan"), Decimal("1.0")]
+    yield "mixed", pd.DataFrame({**VALUES, "number": pd.Series(mixed, dtype=object)})
+    yield "nan", polars.with_columns(number=pl.Series([0.0, 0.25, math.inf, math.nan, 1.0]))
+    yield "odd index", pd.DataFrame(VALUES, index=[5, 5, 1, 0, 9])
+
+
+@pytest.mark.parametrize(("kind", "frame"), [pytest.param(k, f, id=k) for k, f in frames()])
+def test_every_kind_of_frame_gives_the_same_codes(kind, frame):
+    table = Table(frame, NASTY)
+    assert codes(table) == EXPECTED
+    assert table.digest(b"k" * 32) == Table(pl.DataFrame(VALUES), NASTY).digest(b"k" * 32)
+
+
+def test_a_duckdb_relation_is_a_frame_too():
+    import duckdb
+
+    arrow = pa.table(VALUES)
+    assert codes(Table(duckdb.from_arrow(arrow), NASTY)) == EXPECTED
+
+
+def test_files_are_read_by_either_engine(tmp_path):
+    pl.DataFrame(VALUES).write_csv(tmp_path / "t.csv")
+    pl.DataFrame(VALUES).write_csv(tmp_path / "t.tsv", separator="\t")
+    pl.DataFrame(VALUES).write_parquet(tmp_path / "t.parquet")
+    NASTY.write(tmp_path / "t.schema.toml")
+    digests = set()
+    for name in ("t.csv", "t.tsv", "t.parquet"):
+        for engine in ("auto", "memory", "duckdb"):
+            table = read_table(tmp_path / name, schema=tmp_path / "t.schema.toml", engine=engine)
+            assert codes(table) == EXPECTED
+            digests.add(table.digest(b"k" * 32))
+    assert len(digests) == 1
+    with pytest.raises(ValueError, match="engine must be"):
+        read_table(tmp_path / "t.csv", NASTY, engine="spark")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        read_table(tmp_path / "absent.csv", NASTY)
+    (tmp_path / "t.xlsx").write_text("")
+    with pytest.raises(ValueError, match=r"\.parquet"):
+        read_table(tmp_path / "t.xlsx", NASTY)
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(DataError, match="is empty"):
+        read_table(tmp_path / "empty.csv", NASTY)
+
+
+def test_problems_are_collected_and_name_field_row_and_remedy_but_no_value():
+    frame = pl.DataFrame({"age": [5, 4711, None], "sex": ["f", SECRET, "m"]})
+    with pytest.raises(DataError) as caught:
+        Table(frame, SCHEMA)
+    text = str(caught.value)
+    assert "column 'age', row 2" in text
+    assert "column 'age', row 3" in text
+    assert "column 'sex', row 2" in text
+    assert "0 to 120" in text
+    assert "'f', 'm'" in text
+    assert 'outside = "clamp"' in text
+    assert "4711" not in text
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_only_the_first_problems_are_listed():
+    schema = Schema.from_dict({f"c{i}": bool for i in range(30)})
+    with pytest.raises(DataError, match="and 20 more problems") as caught:
+        Table(pl.DataFrame({f"c{i}": [SECRET] for i in range(30)}), schema)
+    assert len(caught.value.problems) == 30
+    assert str(caught.value).count("column") <= 20
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"age": [1, SECRET], "sex": ["f", "m"]}),
+        pd.DataFrame({"age": [1, object()], "sex": ["f", SECRET]}),
+        pl.DataFrame({"age": ["1", SECRET], "sex": ["f", "m"]}),
+        pl.LazyFrame({"age": ["1", SECRET], "sex": ["f", "m"]}).with_columns(
+            pl.col("age").cast(pl.Int64)
+        ),
+        pa.table({"age": ["1", SECRET], "sex": ["f", "m"]}),
+    ],
+    ids=["pandas", "object", "polars", "lazy", "arrow"],
+)
+def test_no_error_of_a_frame_contains_a_value(frame):
+    with pytest.raises(DataError) as caught:
+        Table(frame, SCHEMA)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in f"{error} {error!r} {error.args!r}"
+        error = error.__cause__ or error.__context__
+
+
+def test_columns_missing_or_there_twice_are_refused():
+    with pytest.raises(DataError, match="no such column"):
+        Table(pl.DataFrame({"Age": [1], "sex": ["f"]}), SCHEMA)
+    twice = pd.DataFrame([[1, 2, "f"]], columns=["age", "age", "sex"])
+    with pytest.raises(DataError, match="several columns"):
+        Table(twice, SCHEMA)
+    unused = pd.DataFrame([[1, 2, 3, "f"]], columns=["x", "x", "age", "sex"])
+    assert codes(Table(unused, SCHEMA)) == [[0], [0]]
+    with pytest.raises(DataError, match="no such column"):
+        Table(pl.DataFrame(), SCHEMA)
+    with pytest.raises(TypeError, match="pandas, Polars or PyArrow"):
+        Table([1, 2], SCHEMA)
+    with pytest.raises(DataError, match="read_table"):
+        Table("patients.csv", SCHEMA)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_empty_and_tiny_tables(rows):
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
+        table = Table(frame({"age": [7] * rows, "sex": ["m"] * rows}), SCHEMA)
+        assert table.counts.rows == rows
+        assert table.counts.marginals([(0, 1)])[0].sum() == rows
+        assert table.counts.distinct((0, 1))[1].tolist() == [1] * rows
+
+
+def test_a_table_shows_only_what_is_public_and_does_not_change():
+    frame = pl.DataFrame({"age": [1, 2, 3], "sex": ["f", "m", "f"]})
+    table = Table(frame, SCHEMA)
+    assert repr(table) == "Table({age: 16, sex: 2}, unit=row, relation=add_remove)"
+    assert table.public.rows is None
+    with pytest.raises(AttributeError, match="does not change"):
+        table.extra = 1
+    for attempt in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="not pickled"):
+            attempt(table)
+    replaced = Schema.from_dict({"age": (0, 120, 16)}, relation="replace_one")
+    assert Table(frame, replaced).public.rows == 3
+
+
+def test_the_public_part_survives_its_document():
+    for relation in ("add_remove", "replace_one"):
+        schema = Schema.from_dict({"age": (0, 120, 16)}, relation=relation, rows_about=100)
+        public = Table(pl.DataFrame({"age": [1, 2]}), schema).public
+        again = Public.from_json(public.to_json())
+        assert again == public
+        assert isinstance(again, TablePublic)
+    with pytest.raises(ValueError, match="kind of data"):
+        Public.from_json({"kind": "soup"})
+    with pytest.raises(ValueError, match="private under add/remove"):
+        TablePublic.of(SCHEMA, rows=3)
+
+
+def test_the_digest_depends_on_key_data_and_schema():
+    frame = pl.DataFrame({"age": [1, 2, 3], "sex": ["f", "m", "f"]})
+    table = Table(frame, SCHEMA)
+    other = Table(frame.with_columns(sex=pl.Series(["f", "f", "f"])), SCHEMA)
+    wider = Table(frame, Schema.from_dict({"age": (0, 121, 16), "sex": ["f", "m"]}))
+    digests = [t.digest(k * 32) for t in (table, other, wider) for k in (b"a", b"b")]
+    assert len(set(digests)) == 6
+    assert table.digest(b"a" * 32) == digests[0]
+    with pytest.raises(ValueError, match="at least 16"):
+        table.digest(b"short")
+
+
+PERSONS = Schema.from_dict(
+    {"x": ["a", "b", "c"], "y": bool}, unit="person", person="id", max_rows=2
+)
+
+
+def test_the_first_rows_of_each_person_are_kept():
+    frame = pl.DataFrame({"id": [1, 2, 1, 1, 2], "x": ["a", "b", "b", "c", "c"], "y": [True] * 5})
+    table = Table(frame, PERSONS)
+    assert codes(table)[0] == [0, 1, 1, 2]
+    assert table.dropped_rows == 1
+    assert table.public.contribution == 2
+    assert "dropped" not in str(table.public.to_json())
+    gaps = frame.with_columns(id=pl.Series(["1", None, "", "2", "3"]))
+    with pytest.raises(DataError, match="column 'id', row 2 and 1 more: the row does not say"):
+        Table(gaps, PERSONS)
+
+
+def test_one_person_is_one_however_the_identifier_is_written():
+    written = [" 7", "7", "7 "]
+    frame = pl.DataFrame({"id": written, "x": ["a"] * 3, "y": [True] * 3})
+    assert Table(frame, PERSONS).counts.rows == 2
+    floats = pl.DataFrame({"id": [0.0, -0.0, 0.0], "x": ["a"] * 3, "y": [True] * 3})
+    assert Table(floats, PERSONS).counts.rows == 2
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.booleans()), max_size=15),
+    most=st.integers(1, 3),
+    order=st.randoms(use_true_random=False),
+)
+def test_one_person_changes_every_marginal_by_at_most_the_bound(rows, most, order):
+    schema = Schema.from_dict(
+        {"x": ["a", "b", "c"], "y": bool}, unit="person", person="id", max_rows=most
+    )
+    types = {"id": pl.Int64, "x": pl.String, "y": pl.Boolean}
+
+    def build(chosen):
+        return Table(pl.DataFrame(chosen, schema=types, orient="row"), schema).counts
+
+    order.shuffle(rows)
+    sets = [s for k in range(3) for s in combinations(range(2), k)]
+    everyone = build(rows).marginals(sets)
+    for person in range(4):
+        others = build([row for row in rows if row[0] != person]).marginals(sets)
+        for one, two in zip(everyone, others, strict=True):
+            assert np.abs(one - two).sum() <= most
+
+
+def test_made_up_tables_have_the_shape_and_nothing_of_the_data():
+    frame = pl.DataFrame(VALUES)
+    public = Table(frame, NASTY).public
+    rehearsal = public.made_up(500, np.random.default_rng(0))
+    assert rehearsal.public == public
+    assert rehearsal.counts.rows == 500
+    for column, size in enumerate(public.sizes):
+        assert set(rehearsal.counts.codes(column).tolist()) == set(range(size))
+    replaced = TablePublic.of(Schema.from_dict({"x": bool}, relation="replace_one"), rows=9)
+    assert replaced.made_up(9, np.random.default_rng(0)).public == replaced
+    assert replaced.made_up(0, np.random.default_rng(0)).counts.rows == 0
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_synthetic_codes_become_the_custodians_columns_and_read_back_alike(backend):
+    public = Table(pl.DataFrame(VALUES), NASTY).public
+    made_up = public.made_up(300, np.random.default_rng(3)).counts
+    wanted = [made_up.codes(c) for c in range(len(public.sizes))]
+    frame = public.frame(wanted, np.random.default_rng(4), backend=backend)
+    assert codes(Table(frame, NASTY)) == [column.tolist() for column in wanted]
+    stacked = public.frame(np.stack(wanted, axis=1), np.random.default_rng(4), backend=backend)
+    assert stacked.equals(frame)
+    empty = public.frame(
+        np.zeros((0, 5), dtype=np.int64), np.random.default_rng(4), backend=backend
+    )
+    assert len(empty) == 0
+
+
+def test_synthetic_columns_have_the_types_a_custodian_expects():
+    schema = Schema.from_dict(
+        {"age": (0, 120, 16), "share": (0, 1, 4), "n": (0, 9), "sex": ["f", "m"], "ok": bool}
+    )
+    frame = TablePublic.of(schema).frame(np.ones((4, 5), dtype=int), np.random.default_rng(0))
+    assert frame.dtypes == [pl.Int64, pl.Float64, pl.Int64, pl.String, pl.Boolean]
+    assert frame["age"].is_between(8, 14).all()
+    with pytest.raises(ValueError, match="there are 5 columns"):
+        TablePublic.of(schema).frame(np.ones((4, 4), dtype=int), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="codes must be"):
+        TablePublic.of(schema).frame(np.full((4, 5), 99), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="backend must be"):
+        TablePublic.of(schema).frame(np.ones((4, 5), dtype=int), np.random.default_rng(0), "dask")
+
+
+def test_importing_the_data_layer_imports_nothing_heavy():
+    heavy = ("narwhals", "polars", "pandas", "pyarrow", "numba", "duckdb", "scipy")
+    program = f"import sys, sfumato.data; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

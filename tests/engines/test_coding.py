@@ -1,0 +1,297 @@
+"""Every value of every type gets the code that was declared for it, or is refused by row."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.engines.coding import (
+    Booleans,
+    Categories,
+    Coding,
+    Dates,
+    Integers,
+    Numbers,
+    coding_from_json,
+)
+from sfumato.engines.reading import series_of
+
+
+def codes(coding: Coding, values: list, dtype=None) -> list[int]:
+    encoded = coding.encode(pl.Series(values, dtype=dtype))
+    assert not encoded.faults
+    return encoded.codes.tolist()
+
+
+def refused(coding: Coding, values: list, dtype=None) -> dict[str, list[int]]:
+    encoded = coding.encode(pl.Series(values, dtype=dtype))
+    return {fault.wrong: fault.rows.tolist() for fault in encoded.faults}
+
+
+def test_bins_are_closed_below_and_open_above_but_for_the_last():
+    coding = Numbers(edges=(0, 1, 2, 4))
+    assert codes(coding, [0.0, 0.5, 1.0, 1.999, 2.0, 4.0, -0.0]) == [0, 0, 1, 1, 2, 2, 0]
+
+
+def test_equal_bins_have_the_nearest_double_to_the_exact_edge():
+    edges = Numbers.equal(0, 1, 10).edges
+    assert edges == tuple(float(Fraction(i, 10)) for i in range(11))
+    assert codes(Numbers.equal(0, 1, 10), [0.1, 0.3, 0.7, 0.1 + 0.2]) == [1, 3, 7, 3]
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(1e-3, 1e6),
+    st.integers(1, 50),
+    st.lists(st.floats(0, 1), min_size=1, max_size=20),
+)
+def test_bins_agree_with_a_scan_of_the_edges(low, width, bins, shares):
+    coding = Numbers.equal(low, low + width, bins)
+    edges = coding.edges
+    values = [min(max(edges[0] + s * (edges[-1] - edges[0]), edges[0]), edges[-1]) for s in shares]
+    values += list(edges)
+    expected = [min(sum(v >= e for e in edges) - 1, bins - 1) for v in values]
+    assert codes(coding, values) == expected
+
+
+def test_not_a_number_is_missing_and_infinity_is_outside():
+    coding = Numbers.equal(0, 1, 2)
+    found = refused(coding, [0.2, float("nan"), None, float("inf"), float("-inf")])
+    assert found == {
+        "the value is missing": [1, 2],
+        "the value is outside the domain (from 0 to 1)": [3, 4],
+    }
+
+
+def test_clamping_counts_infinity_as_the_bound_and_missing_has_the_last_code():
+    coding = Numbers.equal(0, 1, 2, outside="clamp", missing="code")
+    values = [float("-inf"), -3.0, 0.5, 9.0, float("inf"), float("nan"), None]
+    assert codes(coding, values) == [0, 0, 1, 1, 1, 2, 2]
+    assert coding.size == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [(" 7 ", 7.0), ("+7", 7.0), ("7.", 7.0), (".5e1", 5.0), ("1E1", 10.0), ("-0", 0.0)],
+)
+def test_numbers_are_read_from_text(text, number):
+    coding = Numbers.equal(0, 16, 16)
+    assert codes(coding, [text]) == codes(coding, [number])
+
+
+@pytest.mark.parametrize("text", ["1,5", "1_000", "0x10", "7 8", "--1", "1e", "٣x", "true"])
+def test_text_that_is_no_number_is_unreadable(text):
+    assert list(refused(Numbers.equal(0, 16, 16), [text])) == ["the value is not a number"]
+
+
+def test_infinite_text_is_outside_and_missing_words_are_missing():
+    coding = Numbers.equal(0, 1, 2, outside="clamp", missing="code")
+    assert codes(coding, ["inf", "-Infinity", "NA", "", "nan", None]) == [1, 0, 2, 2, 2, 2]
+
+
+def test_decimals_and_booleans_are_numbers():
+    coding = Numbers.equal(0, 2, 2)
+    assert codes(coding, [Decimal("0.5"), Decimal("1.5")]) == [0, 1]
+    assert codes(coding, [True, False]) == [1, 0]
+
+
+def test_integers_of_all_64_bits_are_told_apart():
+    top = 2**64 - 1
+    coding = Integers(low=top - 3, high=top)
+    assert codes(coding, [top, top - 3], pl.UInt64) == [3, 0]
+    assert codes(coding, [str(top), str(top - 1)]) == [3, 2]
+    assert refused(coding, [-1, -4], pl.Int64)  # the same bits, but negative
+    assert refused(coding, [str(2**64), "-1"])
+    low = Integers(low=-(2**63), high=-(2**63) + 1)
+    assert codes(low, [-(2**63), -(2**63) + 1], pl.Int64) == [0, 1]
+    assert refused(low, [2**63], pl.UInt64)
+    assert codes(Integers(low=0, high=10, outside="clamp"), [str(10**30), str(-(10**30))]) == [
+        10,
+        0,
+    ]
+
+
+def test_whole_floats_are_whole_numbers_and_others_are_not():
+    coding = Integers(low=0, high=5, missing="code")
+    assert codes(coding, [0.0, 5.0, float("nan"), -0.0]) == [0, 5, 6, 0]
+    assert codes(coding, ["3.0", "+4", " 5 "]) == [3, 4, 5]
+    assert list(refused(coding, [1.5])) == ["the value is not a whole number"]
+    assert refused(coding, [float("inf"), 1e300])
+
+
+@given(st.integers(-50, 50), st.integers(0, 60), st.data())
+def test_integer_bins_differ_by_at_most_one_in_size(low, span, data):
+    bins = data.draw(st.integers(1, span + 1))
+    coding = Integers(low=low, high=low + span, bins=bins)
+    found = codes(coding, list(range(low, low + span + 1)))
+    sizes = np.bincount(found, minlength=bins)
+    assert found == sorted(found)
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_categories_are_compared_exactly_then_without_blanks():
+    coding = Categories(values=("a", " a", "NA"), missing="code", outside="other")
+    assert codes(coding, ["a", " a", " a ", "NA", "", "NaN", None, "b"]) == [0, 1, 0, 2, 4, 4, 4, 3]
+
+
+def test_categories_of_text_meet_columns_of_numbers_and_of_categories():
+    coding = Categories(values=("1", "2"))
+    assert codes(coding, [1, 2], pl.Int8) == [0, 1]
+    assert codes(coding, [1.0, 2.0]) == [0, 1]
+    assert codes(coding, ["1", "2"], pl.Categorical) == [0, 1]
+    assert codes(coding, [b"1", b"2"]) == [0, 1]
+    assert codes(Categories(values=("True", "False")), [True, False]) == [0, 1]
+
+
+def test_categories_of_whole_numbers():
+    coding = Categories(values=(5, -1, 2**62), outside="other")
+    assert codes(coding, [5, -1, 2**62, 7]) == [0, 1, 2, 3]
+    assert codes(coding, ["5", "-1", "x"]) == [0, 1, 3]
+    assert codes(coding, [5.0, -1.0, 2.5]) == [0, 1, 3]
+    assert codes(Categories(values=(2**64 - 1, 0)), [2**64 - 1, 0], pl.UInt64) == [0, 1]
+    assert refused(Categories(values=(2**64 - 1, 0)), [-1], pl.Int64)
+
+
+def test_booleans_are_understood_in_many_words():
+    assert codes(Booleans(), ["Yes", "no", "TRUE", "f", "1", "0"]) == [1, 0, 1, 0, 1, 0]
+    assert codes(Booleans(), [1.0, 0.0]) == [1, 0]
+    assert codes(Booleans(missing="code"), [True, None]) == [1, 2]
+    assert refused(Booleans(), [2])
+    assert refused(Booleans(), ["maybe"])
+
+
+def test_dates_are_read_from_dates_times_and_text():
+    coding = Dates(low=date(2020, 1, 1), high=date(2020, 12, 31), bins=12, missing="code")
+    same = [
+        codes(coding, [date(2020, 7, 4), None]),
+        codes(coding, [datetime(2020, 7, 4, 23, 59), None]),
+        codes(coding, ["2020-07-04", ""]),
+        codes(coding, ["2020-07-04T23:59:00", "NA"]),
+    ]
+    assert all(found == same[0] for found in same)
+    assert same[0][1] == 12
+    assert refused(coding, ["2020-02-30"])
+    assert refused(coding, ["04/07/2020"])
+    assert refused(coding, [date(2021, 1, 1)])
+    assert refused(coding, [3])
+
+
+def test_a_time_with_a_zone_counts_as_its_day_in_utc():
+    coding = Dates(low=date(2020, 1, 1), high=date(2020, 1, 9))
+    late = pl.Series([datetime(2020, 1, 2, 1)]).dt.replace_time_zone("Europe/Berlin")
+    assert coding.encode(late).codes.tolist() == [
+        0 if late.dt.convert_time_zone("UTC").dt.day()[0] == 1 else 1
+    ]
+
+
+def test_mixed_objects_are_read_as_text():
+    class Odd:
+        pass
+
+    mixed = series_of([1, "1", 1.0, True, None, float("nan"), Decimal("1"), Odd(), 2**70, b"\xff"])
+    assert mixed.to_list()[:7] == ["1", "1", "1", "True", None, None, "1"]
+    found = Integers(low=0, high=3, missing="code").encode(mixed)
+    assert {f.wrong: f.rows.tolist() for f in found.faults} == {
+        "the value is not a whole number": [3, 7, 9],
+        "the value is outside the domain (a whole number from 0 to 3)": [8],
+    }
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pl.Series([[1], [2]]), pl.Series([{"a": 1}, None]), pl.Series([b"\xff", b"x"])],
+    ids=["lists", "structs", "bytes"],
+)
+@pytest.mark.parametrize(
+    "coding",
+    [
+        Numbers.equal(0, 1, 2),
+        Integers(low=0, high=1),
+        Categories(values=("a",)),
+        Categories(values=(1,)),
+        Booleans(),
+        Dates(low=date(2020, 1, 1), high=date(2020, 1, 2)),
+    ],
+    ids=lambda coding: type(coding).__name__,
+)
+def test_parsing_is_total_for_types_that_make_no_sense(coding, values):
+    assert coding.encode(values).faults
+
+
+CODINGS = [
+    Categories(values=("f", "m"), missing="code", outside="other"),
+    Categories(values=(3, 1, 2**64 - 1)),
+    Booleans(missing="code"),
+    Numbers.equal(0, 1, 7, missing="code"),
+    Numbers(edges=(-1.5, 0.1, 0.3, 1e9)),
+    Numbers.equal(0, 120, 16, decimals=0),
+    Numbers.equal(0, 1, 10, decimals=2),
+    Integers(low=-3, high=9, bins=5, missing="code"),
+    Integers(low=2**63, high=2**64 - 1, bins=3),
+    Integers(low=-(2**63), high=2**63 - 1, bins=3),
+    Dates(low=date(1960, 2, 3), high=date(2024, 2, 29), bins=9, outside="clamp"),
+]
+
+
+@pytest.mark.parametrize("coding", CODINGS, ids=lambda coding: coding.kind)
+def test_decoding_then_encoding_gives_the_codes_back(coding):
+    wanted = np.repeat(np.arange(coding.size), 200)
+    values = coding.decode(wanted, np.random.default_rng(1))
+    encoded = coding.encode(values)
+    assert not encoded.faults
+    assert encoded.codes.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("coding", CODINGS, ids=lambda coding: coding.kind)
+def test_a_coding_survives_its_document_and_names_every_code(coding):
+    again = coding_from_json(coding.to_json())
+    assert again == coding
+    assert hash(again) == hash(coding)
+    assert len(coding.labels) == len(set(coding.labels)) == coding.size
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"kind": "colour"},
+        {"kind": "number", "low": 0},
+        {"kind": "number", "edges": [0]},
+        {"kind": "number", "edges": [0, 0]},
+        {"kind": "number", "edges": [0, float("inf")]},
+        {"kind": "number", "low": 0, "high": 1, "bins": 10, "decimals": 0},
+        {"kind": "number", "low": 0, "high": 1, "bins": 2, "outside": "other"},
+        {"kind": "category", "values": []},
+        {"kind": "category", "values": ["a", "a"]},
+        {"kind": "category", "values": ["a", 1]},
+        {"kind": "category", "values": [0.5]},
+        {"kind": "category", "values": ["a"], "outside": "clamp"},
+        {"kind": "category", "values": ["a"], "missing": "maybe"},
+        {"kind": "integer", "low": 3, "high": 2},
+        {"kind": "integer", "low": 0, "high": 2**64},
+        {"kind": "integer", "low": 0, "high": 3, "bins": 9},
+        {"kind": "date", "low": "2020-01-01", "high": "2019-01-01"},
+        {"kind": "boolean", "low": 0},
+    ],
+    ids=str,
+)
+def test_a_wrong_document_is_refused_with_a_reason(document):
+    with pytest.raises(ValueError, match=r"\w+ \w+"):
+        coding_from_json(document)
+
+
+def test_codes_take_the_smallest_type():
+    assert Integers(low=0, high=255).encode(pl.Series([1])).codes.dtype == np.uint8
+    assert Integers(low=0, high=256).encode(pl.Series([1])).codes.dtype == np.uint16
+    assert Integers(low=0, high=65536).encode(pl.Series([1])).codes.dtype == np.uint32
+
+
+@pytest.mark.parametrize("coding", CODINGS, ids=lambda coding: coding.kind)
+def test_an_empty_column_of_any_type_has_no_codes(coding):
+    for dtype in (pl.String, pl.Float64, pl.Int8, pl.Null, pl.Boolean, pl.Date):
+        assert len(coding.encode(pl.Series([], dtype=dtype)).codes) == 0

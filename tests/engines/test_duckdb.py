@@ -1,0 +1,258 @@
+"""DuckDB and memory give the same answers, and neither says a private value."""
+
+import gc
+import lzma
+import math
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sfumato.engines import DataError
+from sfumato.engines import duckdb as duckdb_module
+from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
+from sfumato.engines.duckdb import take_file, take_relation
+from sfumato.engines.files import TableFile
+from sfumato.engines.intake import Recipe, Taken, take
+
+SECRET = "canary-4711"
+
+CODINGS = {
+    "number": Numbers(edges=(-1.0, 0.0, 0.1, 0.3, 1.0), missing="code", outside="clamp"),
+    "whole": Integers(low=-5, high=2**64 - 1 - 2**63, bins=4, missing="code", outside="clamp"),
+    "name": Categories(values=("a", "b b", "é", "NA"), missing="code", outside="other"),
+    "flag": Booleans(missing="code"),
+    "day": Dates(
+        low=date(2000, 1, 1), high=date(2000, 12, 31), bins=7, missing="code", outside="clamp"
+    ),
+}
+
+numbers = st.none() | st.sampled_from(
+    [0.0, -0.0, 0.1, 0.3, math.nan, math.inf, -math.inf, 1.0, -1.0, 0.1 + 0.2, 5e-324, 1e308]
+)
+wholes = st.none() | st.sampled_from([-5, -6, 0, 2**62, 2**63 - 1, -(2**63)])
+names = st.none() | st.sampled_from(["a", " a", "b b", "é", "NA", "x", "", '"', "a,b", "a\nb", "0"])
+flags = st.none() | st.booleans()
+days = st.none() | st.dates(date(1999, 12, 1), date(2001, 2, 1))
+rows = st.lists(
+    st.tuples(numbers, wholes, names, flags, days, st.sampled_from("pqr ")), max_size=12
+)
+
+
+def frame_of(values: list) -> pl.DataFrame:
+    return pl.DataFrame(
+        values,
+        schema={
+            "number": pl.Float64,
+            "whole": pl.Int64,
+            "name": pl.String,
+            "flag": pl.Boolean,
+            "day": pl.Date,
+            "person": pl.String,
+        },
+        orient="row",
+    ).with_columns(person=pl.col("person").str.replace(" ", "s"))
+
+
+def codes(taken: Taken) -> list[list[int]]:
+    return [taken.table.codes(c).tolist() for c in range(len(taken.table.sizes))]
+
+
+def assert_same(one: Taken, two: Taken) -> None:
+    assert codes(one) == codes(two)
+    assert one.dropped == two.dropped
+    pairs = [(0, 1), (2, 0), (3, 4), ()]
+    for left, right in zip(one.table.marginals(pairs), two.table.marginals(pairs), strict=True):
+        assert np.array_equal(left, right)
+
+
+RECIPES = [Recipe(codings=CODINGS), Recipe(codings=CODINGS, person="person", max_rows=2)]
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(values=rows, recipe=st.sampled_from(RECIPES), chunk=st.sampled_from([2048, 2**18]))
+def test_files_give_the_same_codes_in_memory_and_by_duckdb(tmp_path, values, recipe, chunk):
+    frame = frame_of(values)
+    table, text = tmp_path / "t.parquet", tmp_path / "t.csv"
+    frame.write_parquet(table)
+    frame.write_csv(text)
+    direct = take({name: frame[name] for name in recipe.needed}, recipe)
+    for path in (table, text):
+        file = TableFile(path)
+        memory = take(file.read(recipe.needed), recipe)
+        assert_same(memory, take_file(file, recipe))
+        if path is table:
+            assert_same(memory, direct)
+
+
+def test_many_chunks_keep_their_order_and_their_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(duckdb_module, "CHUNK", 2048)
+    generator = np.random.default_rng(2)
+    size = 50_000
+    frame = pl.DataFrame(
+        {
+            "number": generator.uniform(-1, 1, size),
+            "person": generator.integers(0, 9000, size),
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet", row_group_size=7000)
+    frame.write_csv(tmp_path / "t.csv")
+    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=3)
+    memory = take(frame.to_dict(), recipe)
+    assert memory.dropped > 0
+    for name in ("t.parquet", "t.csv"):
+        other = take_file(TableFile(tmp_path / name), recipe)
+        assert codes(memory) == codes(other)
+        assert memory.dropped == other.dropped
+
+
+def test_compressed_files_and_odd_paths(tmp_path):
+    text = "number,extra\n0.2,x\n,y\n\n0.9,\n"
+    folder = tmp_path / "it's [odd] *"
+    folder.mkdir()
+    (folder / "a.csv").write_text(text)
+    with lzma.open(folder / "a.csv.xz", "wt") as file:
+        file.write(text)
+    import gzip
+
+    with gzip.open(folder / "a.csv.gz", "wt") as file:
+        file.write(text)
+    recipe = Recipe(codings={"number": CODINGS["number"]})
+    for name in ("a.csv", "a.csv.xz", "a.csv.gz"):
+        file = TableFile(folder / name)
+        assert codes(take(file.read(["number"]), recipe)) == [[2, 4, 3]]
+        assert codes(take_file(file, recipe)) == [[2, 4, 3]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "number\n0.2\n\n0.3\n",
+        'number,x\r\n0.2,"a\r\nb"\r\n0.3,1\r\n',
+        "\ufeffnumber,x\n0.2,1\n",
+        "number,x,x\n0.2,1,2\n",
+        'number,x\n"0.2",""\n"",""\n"","a"\n',
+        "number,x\n",
+        "number,x\n0.2,1",
+        '"number",x\n 0.2 ,1\n',
+    ],
+)
+def test_odd_csv_files_are_read_alike(tmp_path, text):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(text.encode())
+    recipe = Recipe(codings={"number": CODINGS["number"]})
+    file = TableFile(path)
+    assert codes(take(file.read(["number"]), recipe)) == codes(take_file(file, recipe))
+
+
+def chain(error: BaseException) -> str:
+    """Everything that an exception and the ones behind it say."""
+    text, seen = "", set()
+    todo: list[BaseException | None] = [error]
+    while todo:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        text += f"{one!s} {one!r} {one.args!r}"
+        todo += [one.__cause__, one.__context__]
+    return text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"number\n0.1\n{SECRET}\n",
+        f"number\n0.1\n{SECRET},{SECRET}\n",
+        f'number\n0.1\n"{SECRET}\n',
+        f"number,x,y\n0.1,1,2\n{SECRET},1\n",
+        f'number,x,y\n0.1,1,2\n"0.1",1,\n{SECRET},1\n',
+        f"number\n{SECRET}\xff\n",
+    ],
+    ids=["bad number", "too many fields", "open quote", "short row", "short too", "not UTF-8"],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_no_error_of_a_file_contains_a_value(tmp_path, text, engine):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text.encode("latin-1"))
+    recipe = Recipe(codings={"number": Numbers.equal(0, 1, 2)})
+    file = TableFile(path)
+    with pytest.raises(DataError) as caught:
+        take_file(file, recipe) if engine == "duckdb" else take(file.read(["number"]), recipe)
+    assert SECRET not in chain(caught.value)
+    assert "row 2" in str(caught.value) or "line" in str(caught.value)
+
+
+def test_no_error_of_a_query_contains_a_value():
+    import duckdb
+
+    query = f"SELECT CAST(x AS DOUBLE) AS number FROM (VALUES ('{SECRET}')) t(x)"
+    with pytest.raises(DataError) as caught:
+        take_relation(duckdb.sql(query), Recipe(codings={"number": Numbers.equal(0, 1, 2)}))
+    assert SECRET not in chain(caught.value)
+
+
+def test_a_relation_gives_the_same_codes_as_its_rows():
+    import duckdb
+
+    relation = duckdb.sql(
+        "SELECT * FROM (VALUES (0.1::DOUBLE, 5::HUGEINT), ('nan'::DOUBLE, NULL), (NULL, -7)) "
+        "t(number, whole)"
+    )
+    recipe = Recipe(codings={name: CODINGS[name] for name in ("number", "whole")})
+    rows = pl.DataFrame({"number": [0.1, math.nan, None], "whole": [5, None, -7]})
+    assert codes(take_relation(relation, recipe)) == codes(take(rows.to_dict(), recipe))
+
+
+def test_a_decimal_column_is_read_alike(tmp_path):
+    frame = pl.DataFrame({"number": ["0.10", "0.30", None]}).cast(pl.Decimal(10, 2))
+    frame.write_parquet(tmp_path / "d.parquet")
+    file = TableFile(tmp_path / "d.parquet")
+    recipe = Recipe(codings={"number": CODINGS["number"]})
+    assert (
+        codes(take_file(file, recipe)) == codes(take(file.read(["number"]), recipe)) == [[2, 3, 4]]
+    )
+
+
+def test_unsigned_numbers_beyond_63_bits_are_read_alike(tmp_path):
+    top = 2**64 - 1
+    frame = pl.DataFrame({"n": pl.Series([top, top - 1, 2**63], dtype=pl.UInt64)})
+    frame.write_parquet(tmp_path / "u.parquet")
+    frame.write_csv(tmp_path / "u.csv")
+    recipe = Recipe(codings={"n": Integers(low=2**63, high=top, bins=2**10)})
+    for name in ("u.parquet", "u.csv"):
+        file = TableFile(tmp_path / name)
+        assert codes(take_file(file, recipe)) == codes(take(file.read(["n"]), recipe))
+
+
+def test_times_with_a_zone_are_read_alike(tmp_path):
+    times = pl.datetime_range(
+        pl.datetime(2000, 1, 1), pl.datetime(2000, 1, 4), "5h", time_zone="Asia/Tokyo", eager=True
+    )
+    pl.DataFrame({"day": times}).write_parquet(tmp_path / "z.parquet")
+    file = TableFile(tmp_path / "z.parquet")
+    recipe = Recipe(codings={"day": Dates(low=date(1999, 12, 30), high=date(2000, 1, 9))})
+    assert codes(take_file(file, recipe)) == codes(take(file.read(["day"]), recipe))
+
+
+def test_the_snapshot_outlives_the_file_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(duckdb_module.tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = tmp_path / "t.csv"
+    path.write_text("number,person\n0.2,ann\n0.9,ann\n")
+    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
+    taken = take_file(TableFile(path), recipe)
+    path.unlink()
+    kept = [p for p in (tmp_path / "temporary").rglob("*") if p.is_file()]
+    assert [p.suffix for p in kept] == [".codes"]
+    assert all(p.stat().st_mode & 0o077 == 0 or p.parent.stat().st_mode & 0o077 == 0 for p in kept)
+    assert codes(taken) == [[2]]
+    del taken
+    gc.collect()
+    assert list(Path(tmp_path / "temporary").iterdir()) == []

@@ -1,0 +1,158 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.mechanisms.gaussian import GaussianNoise
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts
+from sfumato.privacy.budget import (
+    _KEY,
+    Budget,
+    BudgetClosed,
+    Sampler,
+    SliceExceeded,
+    _Account,
+)
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
+from sfumato.privacy.transcript import Transcript
+from tests.privacy.toy import TallyPublic
+
+
+def opened(limit, relation=Relation.ADD_REMOVE):
+    return Budget(limit=limit, relation=relation, account=_Account(Sampler()), path=(), key=_KEY)
+
+
+def noise(epsilon, sensitivity=1):
+    return GeometricNoise(shape=(1,), sensitivity=Fraction(sensitivity), epsilon=Fraction(epsilon))
+
+
+ZERO = np.zeros(1, dtype=np.int64)
+
+
+def test_a_budget_cannot_be_made_outside_the_door():
+    with pytest.raises(PermissionError, match="by the door only"):
+        Budget(
+            limit=PureDP(1),
+            relation=Relation.ADD_REMOVE,
+            account=_Account(Sampler()),
+            path=(),
+            key=object(),
+        )
+
+
+def test_ten_tenths_fit_and_an_eleventh_is_refused_before_it_draws():
+    budget = opened(PureDP(1))
+    for i in range(10):
+        budget.measure(noise("1/10"), ZERO, label=str(i))
+    assert budget.remaining == PureDP(0)
+    with pytest.raises(SliceExceeded, match="asks for"):
+        budget.measure(noise("1/10"), ZERO, label="one more")
+    assert len(budget._account.transcript()) == 10
+
+
+def test_slices_are_charged_whole_when_cut():
+    budget = opened(PureDP(1))
+    half = budget.take("1/2", "half")
+    assert budget.remaining == PureDP("1/2")
+    with pytest.raises(SliceExceeded):
+        half.measure(noise("3/5"), ZERO, label="x")
+    with pytest.raises(SliceExceeded):
+        budget.take("3/5", "too much")
+
+
+def test_split_by_weight_uses_the_whole():
+    budget = opened(PureDP(1))
+    parts = budget.split(["a", "b"], [1, 2])
+    assert [part.limit for part in parts] == [PureDP("1/3"), PureDP("2/3")]
+    assert budget.remaining == PureDP(0)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2, float("nan")])
+def test_a_share_is_between_zero_and_one(bad):
+    with pytest.raises(ValueError, match=r"share|number"):
+        opened(PureDP(1)).take(bad, "x")
+
+
+def test_parallel_parts_cost_the_maximum_under_add_remove():
+    budget = opened(PureDP(1))
+    parts = budget.parallel(["a", "b", "c"], name="cells")
+    assert all(part.limit == PureDP(1) for part in parts)
+    assert budget.remaining == PureDP(0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "each"),
+    [(PureDP(1), PureDP("1/2")), (ZCDP(1), ZCDP("1/4"))],
+)
+def test_parallel_parts_hold_a_group_of_two_under_replace_one(limit, each):
+    parts = opened(limit, Relation.REPLACE_ONE).parallel(["a", "b"], name="cells")
+    assert all(part.limit == each for part in parts)
+    # Inside a part neighbours add or remove a record, and primitives are priced for that.
+    assert all(part.relation is Relation.ADD_REMOVE for part in parts)
+
+
+def test_parallel_approximate_parts_under_replace_one_grow_back_to_the_whole():
+    limit = ApproxDP(1, "1e-6")
+    parts = opened(limit, Relation.REPLACE_ONE).parallel(["a", "b"], name="cells")
+    assert parts[0].limit.replace_one().fits(limit)
+
+
+def test_gaussian_noise_has_no_price_in_a_pure_budget():
+    primitive = GaussianNoise(shape=(1,), squared_sensitivity=Fraction(1), rho=Fraction(1, 2))
+    with pytest.raises(Unpriced):
+        opened(PureDP(1)).measure(primitive, ZERO, label="x")
+
+
+def test_labels_and_slices_are_unique():
+    budget = opened(PureDP(1))
+    budget.measure(noise("1/10"), ZERO, label="x")
+    with pytest.raises(ValueError, match="label"):
+        budget.measure(noise("1/10"), ZERO, label="x")
+    budget.take("1/10", "s")
+    with pytest.raises(ValueError, match="slices"):
+        budget.take("1/10", "s")
+
+
+def test_nothing_is_drawn_after_the_door_is_closed():
+    budget = opened(PureDP(1))
+    budget._account.open = False
+    with pytest.raises(BudgetClosed):
+        budget.measure(noise("1/10"), ZERO, label="x")
+
+
+def test_outputs_cannot_be_changed_through_what_the_primitive_returned():
+    budget = opened(PureDP(1))
+    output = budget.measure(noise("1/10"), ZERO, label="x")
+    with pytest.raises(ValueError, match="read-only"):
+        output[0] = 7
+
+
+class TestBooks:
+    def transcript(self, relation=Relation.ADD_REMOVE):
+        budget = opened(PureDP(1), relation)
+        first = budget.take("1/4", "first")
+        first.measure(noise("1/4"), ZERO, label="a")
+        for part in budget.parallel(["x", "y"], "3/4", name="cells"):
+            part.measure(noise(part.limit.epsilon), ZERO, label=part.path[-1])
+        return budget._account.transcript()
+
+    @pytest.mark.parametrize("relation", list(Relation))
+    def test_an_honest_transcript_adds_up(self, relation):
+        transcript = Transcript.from_files(self.transcript(relation).to_files())
+        check_accounts(transcript, PureDP(1), TallyPublic(3, relation=relation))
+
+    def test_a_larger_spend_than_booked_is_found(self):
+        with pytest.raises(BooksDoNotAdd):
+            check_accounts(self.transcript(), PureDP("99/100"), TallyPublic(3))
+
+    def test_parallel_parts_priced_for_add_remove_do_not_add_up_under_replace_one(self):
+        public = TallyPublic(3, relation=Relation.REPLACE_ONE)
+        with pytest.raises(BooksDoNotAdd):
+            check_accounts(self.transcript(), PureDP(1), public)
+
+    def test_a_unit_of_several_records_needs_a_larger_booking(self):
+        with pytest.raises(BooksDoNotAdd):
+            check_accounts(self.transcript(), PureDP(1), TallyPublic(3, contribution=2))
+        check_accounts(self.transcript(), PureDP(2), TallyPublic(3, contribution=2))

@@ -1,0 +1,466 @@
+"""The ledger's file: durable, private to its owner, and telling of every change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sfumato.privacy import ledger_store
+from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
+from sfumato.privacy.ledger import Ledger, LedgerError
+from sfumato.privacy.ledger_store import APPLICATION, FORMAT, Store
+from sfumato.privacy.loss import PureDP
+
+# Forked children of these tests use SQLite and nothing that other threads hold.
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+
+TENTH = Guarantee(
+    loss=PureDP("0.1"), unit=Unit.ROW, relation=Relation.ADD_REMOVE, basis=Basis.PROVED
+)
+
+
+def book(ledger, **parameters):
+    return ledger.book(
+        TENTH,
+        kind="release",
+        method="Histogram",
+        parameters=parameters,
+        digest=lambda key: b"the same data set" * 2,
+    )
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(100))
+    for _ in range(3):
+        book(made)
+    made.finish(made.history()[0], status="released")
+    return made
+
+
+@contextlib.contextmanager
+def raw(ledger):
+    """Open the file as somebody who tampers with it."""
+    with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
+        yield connection
+
+
+def unguard(connection):
+    for trigger in ("event_update", "event_delete"):
+        connection.execute(f"DROP TRIGGER {trigger}")
+
+
+def refused(ledger, message):
+    for look in (ledger.check, lambda: Ledger.open(ledger.path)):
+        with pytest.raises(LedgerError, match=message):
+            look()
+
+
+class TestMaking:
+    @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+    def test_the_file_is_for_its_owner_alone_whatever_the_umask(self, tmp_path, umask):
+        before = os.umask(umask)
+        try:
+            ledger = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(1))
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+
+    def test_it_is_one_file_that_tools_recognise(self, ledger, tmp_path):
+        assert list(tmp_path.iterdir()) == [ledger.path]
+        with raw(ledger) as connection:
+            assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+            assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+    def test_every_connection_is_as_durable_as_sqlite_can_be(self, ledger):
+        with ledger._store._connection() as connection:
+            assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+    def test_a_write_ahead_log_is_turned_back_into_a_rollback_journal(self, ledger):
+        with raw(ledger) as connection:
+            assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        book(ledger)
+        with raw(ledger) as connection:
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+    def test_an_existing_file_is_never_overwritten(self, ledger):
+        content = ledger.path.read_bytes()
+        with pytest.raises(LedgerError, match="exists, and a ledger is never overwritten"):
+            Ledger.create(ledger.path, allow=PureDP(1))
+        assert ledger.path.read_bytes() == content
+
+    def test_a_missing_folder_is_named(self, tmp_path):
+        with pytest.raises(LedgerError, match=r"cannot be created: No such file or directory"):
+            Ledger.create(tmp_path / "no" / "patients.ledger", allow=PureDP(1))
+
+    def test_a_failed_making_leaves_nothing_in_the_way(self, tmp_path, monkeypatch):
+        def fail(connection, event):
+            raise sqlite3.OperationalError("no luck")
+
+        monkeypatch.setattr(ledger_store, "_insert", fail)
+        with pytest.raises(LedgerError, match="no luck"):
+            Ledger.create(tmp_path / "patients.ledger", allow=PureDP(1))
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["my patients?#%20.ledger", "Übung 1.ledger"])
+    def test_any_file_name_will_do(self, tmp_path, name):
+        ledger = Ledger.create(tmp_path / name, allow=PureDP(1))
+        assert book(ledger).reference == f"{name}#1"
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+class TestOpening:
+    def test_a_missing_file_is_not_made(self, tmp_path):
+        with pytest.raises(LedgerError, match=r"there is no ledger at .*make one with Ledger.cre"):
+            Ledger.open(tmp_path / "patients.ledger")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_an_empty_file_is_an_interrupted_making(self, tmp_path):
+        (tmp_path / "patients.ledger").touch()
+        with pytest.raises(LedgerError, match="empty file: the making of a ledger was interrupted"):
+            Ledger.open(tmp_path / "patients.ledger")
+
+    def test_another_file_is_not_a_ledger(self, tmp_path):
+        path = tmp_path / "patients.csv"
+        path.write_text("age,sex\n" * 1000)
+        with pytest.raises(LedgerError, match="is not a ledger: it is not an SQLite file"):
+            Ledger.open(path)
+
+    def test_a_folder_is_not_a_ledger(self, tmp_path):
+        with pytest.raises(LedgerError, match="cannot be opened"):
+            Ledger.open(tmp_path)
+
+    def test_another_sqlite_file_is_not_a_ledger(self, tmp_path):
+        path = tmp_path / "other.db"
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t (x)")
+        with pytest.raises(LedgerError, match="an SQLite file, but not a ledger of sfumato"):
+            Ledger.open(path)
+
+    def test_a_newer_format_is_refused(self, ledger):
+        with raw(ledger) as connection:
+            connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+        refused(ledger, rf"newer version of sfumato \(format {FORMAT + 1}.*update sfumato")
+        with pytest.raises(LedgerError, match="newer version"):
+            book(ledger)
+
+    def test_a_truncated_file_is_damaged(self, ledger):
+        size = ledger.path.stat().st_size
+        os.truncate(ledger.path, size // 2 // 4096 * 4096)
+        refused(ledger, "damaged or was changed by hand")
+
+    def test_overwritten_pages_are_damage(self, ledger):
+        with open(ledger.path, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * 8192)
+        refused(ledger, "damaged or was changed by hand.*restored from a backup")
+
+
+class TestTampering:
+    def test_the_file_itself_refuses_changes_made_by_mistake(self, ledger):
+        with raw(ledger) as connection:
+            for statement in ("DELETE FROM event", "UPDATE event SET body = '{}'"):
+                with pytest.raises(sqlite3.IntegrityError, match="a ledger is append-only"):
+                    connection.execute(statement)
+        ledger.check()
+
+    @pytest.mark.parametrize("number", range(5))
+    def test_one_changed_character_is_found_wherever_it_is(self, ledger, number):
+        with raw(ledger) as connection:
+            unguard(connection)
+            ((body,),) = connection.execute("SELECT body FROM event WHERE number = ?", (number,))
+            for place in range(0, len(body), 37):
+                other = "0" if body[place] != "0" else "1"
+                changed = body[:place] + other + body[place + 1 :]
+                connection.execute("UPDATE event SET body = ? WHERE number = ?", (changed, number))
+                refused(ledger, f"event {number} (does not match its hash|cannot be read)")
+            connection.execute("UPDATE event SET body = ? WHERE number = ?", (body, number))
+        ledger.check()
+
+    def test_a_changed_allowance_is_found(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("UPDATE event SET body = replace(body, '100', '999')")
+        refused(ledger, "event 0 does not match its hash")
+
+    def test_a_change_with_its_own_hash_renewed_breaks_the_next_link(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            ((text,),) = connection.execute("SELECT body FROM event WHERE number = 1")
+            content = canonical({**json.loads(text), "method": "Another"})
+            connection.execute(
+                "UPDATE event SET body = ?, hash = ? WHERE number = 1",
+                (content.decode(), digest(content)),
+            )
+        refused(ledger, "event 2 does not follow event 1")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"charged": {"measure": "pure", "epsilon": "0"}}, "the sum is wrong"),
+            ({"charged": {"measure": "pure", "epsilon": "101"}}, "more was booked than is allowed"),
+            ({"entry": 7}, "not numbered in order"),
+            ({"data": None}, "booked for other data"),
+            ({"event": "refunded"}, "cannot be right"),
+            ({"guarantee": None}, "cannot be right"),
+            ({"event": "finished", "status": "released", "note": "", "entry": 1}, "ends once"),
+        ],
+    )
+    def test_a_well_linked_event_must_still_add_up(self, ledger, changes, message):
+        with raw(ledger) as connection:
+            unguard(connection)
+            ((text,),) = connection.execute("SELECT body FROM event WHERE number = 3")
+            content = canonical({**json.loads(text), **changes})
+            connection.execute("DELETE FROM event WHERE number > 3")
+            if changes.get("event") == "finished":
+                again = {**json.loads(content), "number": 4, "previous": digest(content)}
+                connection.execute(
+                    "INSERT INTO event VALUES (4, ?, ?)",
+                    (canonical(again).decode(), digest(canonical(again))),
+                )
+            connection.execute(
+                "UPDATE event SET body = ?, hash = ? WHERE number = 3",
+                (content.decode(), digest(content)),
+            )
+        refused(ledger, message)
+
+    def test_a_removed_event_is_found(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("DELETE FROM event WHERE number = 2")
+        refused(ledger, "event 3 does not follow event 1")
+
+    def test_an_emptied_ledger_is_found(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("DELETE FROM event")
+        refused(ledger, "event 0 is missing")
+
+    def test_a_removed_table_is_found(self, ledger):
+        with raw(ledger) as connection:
+            connection.execute("DROP TABLE event")
+        refused(ledger, "no such table: event")
+
+    def test_text_that_is_none_is_found(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("UPDATE event SET body = CAST(x'ff00ff' AS TEXT) WHERE number = 2")
+        refused(ledger, "damaged")
+
+    @pytest.mark.parametrize("body", [b"{}", "[]", "7", '{"number":2}', "{" * 10_000])
+    def test_a_body_of_another_shape_is_found(self, ledger, body):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("UPDATE event SET body = ? WHERE number = 2", (body,))
+        refused(ledger, "event 2")
+
+    @pytest.mark.parametrize("statement", ["UPDATE secret SET value = x'00'", "DELETE FROM secret"])
+    def test_an_exchanged_secret_is_found(self, ledger, statement):
+        with raw(ledger) as connection:
+            connection.execute(statement)
+        refused(ledger, "its secret (was exchanged|is missing)")
+
+    def test_a_cut_off_end_is_found_by_a_certificate_and_by_whoever_saw_it(self, ledger):
+        certified = book(ledger).hash
+        head = ledger.head
+        assert ledger.contains(certified)
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("DELETE FROM event WHERE hash = ?", (certified,))
+        shortened = Ledger.open(ledger.path)
+        assert not shortened.contains(certified)
+        assert shortened.head != head
+        with pytest.raises(LedgerError, match=r"event 5 is missing"):
+            book(ledger)
+
+    def test_an_older_copy_in_its_place_is_found_by_whoever_saw_it(self, ledger, tmp_path):
+        shutil.copy(ledger.path, tmp_path / "backup")
+        book(ledger, what="first")
+        os.replace(tmp_path / "backup", ledger.path)
+        book(Ledger.open(ledger.path), what="second")
+        with pytest.raises(LedgerError, match="event 5 is not the one seen before"):
+            book(ledger)
+
+
+class Faulty(sqlite3.Connection):
+    """A connection on a disk that fails when it is told to commit."""
+
+    commits = True
+
+    def execute(self, sql, *arguments):
+        if sql == "COMMIT" and self.commits:
+            super().execute(sql)
+        if sql == "COMMIT":
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            raise error
+        return super().execute(sql, *arguments)
+
+
+class Lost(Faulty):
+    """A connection on a disk that fails before it commits."""
+
+    commits = False
+
+
+class Narrow(sqlite3.Connection):
+    """A connection on a disk without room."""
+
+    def execute(self, sql, *arguments):
+        if sql == "BEGIN IMMEDIATE":
+            (pages,) = super().execute("PRAGMA page_count").fetchone()
+            super().execute(f"PRAGMA max_page_count = {pages}")
+        return super().execute(sql, *arguments)
+
+
+def connect_with(monkeypatch, factory):
+    def connect(self):
+        return sqlite3.connect(
+            f"{self.path.as_uri()}?mode=rw",
+            uri=True,
+            timeout=0.1,
+            isolation_level=None,
+            factory=factory,
+        )
+
+    monkeypatch.setattr(Store, "_connect", connect)
+
+
+def in_child(function):
+    """Run a function in a forked child and return the text it returned."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, str(function()).encode())
+        except BaseException as error:
+            os.write(writer, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(child, 0)
+    return text
+
+
+class TestFailingDisks:
+    def test_a_commit_that_failed_and_wrote_nothing_books_nothing(self, ledger, monkeypatch):
+        before = ledger.head
+        with monkeypatch.context() as patch:
+            connect_with(patch, Lost)
+            with pytest.raises(
+                LedgerError, match=r"cannot be read or written .*nothing was booked"
+            ):
+                book(ledger)
+        assert ledger.head == before
+        assert book(ledger).number == 4
+
+    def test_a_commit_that_failed_after_writing_says_that_it_may_be_booked(
+        self, ledger, monkeypatch
+    ):
+        with monkeypatch.context() as patch:
+            connect_with(patch, Faulty)
+            with pytest.raises(LedgerError, match=r"MAY HAVE BEEN BOOKED.*Count it as spent"):
+                book(ledger)
+        assert len(ledger.history()) == 4
+        assert Ledger.open(ledger.path).spent == PureDP("0.4")
+
+    def test_a_full_disk_books_nothing(self, ledger, monkeypatch):
+        before = ledger.head
+        with monkeypatch.context() as patch:
+            connect_with(patch, Narrow)
+            with pytest.raises(LedgerError, match=r"no room left on the disk.*nothing was booked"):
+                book(ledger, text="long" * 10_000)
+        assert ledger.head == before
+        ledger.check()
+
+    def test_a_file_that_may_not_grow_books_nothing(self, ledger):
+        def attempt():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            limit = ledger.path.stat().st_size
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            return book(ledger, text="long" * 10_000)
+
+        before = ledger.head
+        answer = in_child(attempt)
+        assert answer.startswith("LedgerError: ")
+        assert "nothing was booked" in answer
+        assert ledger.head == before
+        ledger.check()
+
+    def test_a_read_only_ledger_can_be_read_but_not_booked(self):
+        folder = Path(tempfile.mkdtemp(prefix="sfumato-read-only-"))
+        try:
+            ledger = Ledger.create(folder / "patients.ledger", allow=PureDP(1))
+            book(ledger)
+            ledger.path.chmod(0o444)
+            folder.chmod(0o555)
+
+            def attempt():
+                if os.geteuid() == 0:  # Modes do not bind the superuser.
+                    os.setuid(65534)
+                assert Ledger.open(ledger.path).spent == PureDP("0.1")
+                return book(ledger)
+
+            answer = in_child(attempt)
+            assert answer.startswith("LedgerError: ")
+            assert "is read-only; make the file and its folder writable" in answer
+            assert ledger.spent == PureDP("0.1")
+        finally:
+            folder.chmod(0o700)
+            shutil.rmtree(folder)
+
+    def test_a_ledger_of_somebody_else_cannot_be_opened(self):
+        folder = Path(tempfile.mkdtemp(prefix="sfumato-private-"))
+        try:
+            ledger = Ledger.create(folder / "patients.ledger", allow=PureDP(1))
+            ledger.path.chmod(0o000)
+            folder.chmod(0o555)
+
+            def attempt():
+                if os.geteuid() == 0:
+                    os.setuid(65534)
+                return Ledger.open(ledger.path)
+
+            assert "must be readable and writable" in in_child(attempt)
+        finally:
+            folder.chmod(0o700)
+            shutil.rmtree(folder)
+
+
+class TestBusyFiles:
+    @pytest.fixture(autouse=True)
+    def _impatient(self, monkeypatch):
+        monkeypatch.setattr(ledger_store, "PATIENCE", 0.2)
+
+    def test_a_ledger_that_stays_locked_is_given_up_clearly(self, ledger):
+        with raw(ledger) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(LedgerError, match=r"kept the ledger .* busy.*nothing was booked"):
+                book(ledger)
+            assert ledger.spent == PureDP("0.3")
+        assert book(ledger).number == 4
+
+    def test_a_reader_that_never_ends_keeps_a_booking_out_without_trace(self, ledger):
+        before = ledger.head
+        with raw(ledger) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT count(*) FROM event").fetchone()
+            with pytest.raises(LedgerError, match=r"busy for too long.*nothing was booked"):
+                book(ledger)
+        assert ledger.head == before
+        assert book(ledger).number == 4

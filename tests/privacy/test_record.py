@@ -1,0 +1,61 @@
+import math
+
+import numpy as np
+import pytest
+
+from sfumato import noise
+from sfumato.privacy.record import Diverged, record, replay
+from tests.privacy import toy
+from tests.privacy.toy import NoisyTally, Tally, TallyPublic
+
+PUBLIC = TallyPublic(3)
+DATA = Tally([0, 1, 1], PUBLIC)
+MORE = Tally([0, 1, 1, 2], PUBLIC)
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    with noise.seeded(11):
+        yield
+
+
+def test_the_exact_loss_of_a_transcript_is_within_epsilon_both_ways():
+    method = NoisyTally(epsilon=1)
+    losses = []
+    for _ in range(200):
+        here = record(method, DATA)
+        there = replay(method, MORE, here)
+        losses.append(here.loss_against(there))
+    assert max(map(abs, losses)) <= 1 + 1e-12
+    # Geometric noise attains its bound, so the check could have failed.
+    assert max(losses) == pytest.approx(1) and min(losses) == pytest.approx(-1)
+
+
+def test_inputs_keep_the_declared_distance():
+    method = NoisyTally(epsilon=1)
+    here = record(method, DATA)
+    ((step, change),) = here.changes(replay(method, MORE, here))
+    assert (step.label, change.norm, change.measured, change.holds) == ("counts", "L1", 1, True)
+
+
+def test_a_wrong_declaration_is_found():
+    method = toy.HalfNoise(epsilon=1)
+    here = record(method, DATA)
+    there = replay(method, MORE, here)
+    ((_, change),) = here.changes(there)
+    assert not change.holds
+    assert abs(here.loss_against(there)) == pytest.approx(2)
+
+
+def test_control_flow_that_depends_on_the_data_is_found():
+    method = toy.Peeker(epsilon=1)
+    with pytest.raises(Diverged, match="on the neighbour"):
+        replay(method, MORE, record(method, DATA))
+
+
+def test_replay_says_what_was_said():
+    method = NoisyTally(epsilon=1)
+    here = record(method, DATA)
+    there = replay(method, MORE, here)
+    np.testing.assert_array_equal(here[0].outputs[0], there[0].outputs[0])
+    assert math.isfinite(here[0].log_probability())
