@@ -1,5 +1,6 @@
 """A schema is a public value that survives its file, and a draft is not yet one."""
 
+import json
 import math
 from datetime import date
 
@@ -134,6 +135,9 @@ def test_any_schema_survives_its_file_and_its_document(tmp_path_factory, columns
     assert Schema.read(path) == schema
     assert Schema.from_json(schema.to_json()) == schema
     assert Schema.of(path) == schema
+    sorted_keys = json.loads(json.dumps(schema.to_json(), sort_keys=True))
+    assert Schema.from_json(sorted_keys) == schema
+    assert Schema.from_json(json.loads(schema.canonical())) == schema
 
 
 @pytest.mark.parametrize(
@@ -146,6 +150,10 @@ def test_any_schema_survives_its_file_and_its_document(tmp_path_factory, columns
         ("x = ", "x.toml"),
         ("[table]", "columns"),
         ("[table]\nunit = ''\n[columns.x]\nkind = 'boolean'", "several rows"),
+        ("[columns.x]\nkind = 'boolean'", "several rows"),
+        ("[columns]\nx = 3", "column 'x'"),
+        ("[columns.x]\nkind = 'number'\nlow = 0\nhigh = 1\nbins = 'many'", "column 'x'"),
+        ("[columns.x]\nkind = 'number'\nlow = 0\nhigh = inf\nbins = 3", "column 'x'"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_reason(tmp_path, text, reason):
@@ -207,6 +215,7 @@ def test_a_draft_makes_no_table_until_it_is_confirmed(tmp_path):
     confirmed = draft.confirm(unit="row")
     table = Table(FRAME, confirmed)
     assert table.public.schema.inferred["age"] == ("kind", "low", "high")
+    assert "inferred from the data and confirmed" in table.public.assumptions()[1]
     draft.write(tmp_path / "draft.toml")
     text = (tmp_path / "draft.toml").read_text()
     text = text.replace("confirmed = false", "confirmed = true")
@@ -233,7 +242,7 @@ def test_a_draft_leaves_names_and_free_text_out():
         [1e308, -1e308],
         [2.0**53, 2.0**53 + 2],
         [7.0],
-        [2**63, 2**64 - 1],
+        pl.Series([2**63, 2**64 - 1], dtype=pl.UInt64),
         [0, 10**15],
         ["1", "x", None],
         [True],

@@ -5,7 +5,7 @@ import math
 import pickle
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations
 
@@ -66,8 +66,9 @@ def frames():
     )
     yield "pandas", pd.DataFrame(VALUES)
     yield "pandas objects", pd.DataFrame(VALUES, dtype=object)
-    yield "pandas nullable", pd.DataFrame(VALUES).convert_dtypes()
-    yield "pandas arrow", pd.DataFrame(VALUES).convert_dtypes(dtype_backend="pyarrow")
+    nullable = {"number": "Float64", "whole": "Int64", "name": "string", "flag": "boolean"}
+    yield "pandas nullable", pd.DataFrame(VALUES).astype(nullable)
+    yield "pandas arrow", pa.table(VALUES).to_pandas(types_mapper=pd.ArrowDtype)
     yield "pandas category", pd.DataFrame(VALUES).astype({"name": "category", "whole": "category"})
     times = [None if d is None else datetime(d.year, d.month, d.day, 23) for d in VALUES["day"]]
     yield "pandas times", pd.DataFrame({**VALUES, "day": pd.to_datetime(pd.Series(times))})
@@ -75,6 +76,14 @@ def frames():
     mixed = [0, "0.25", math.inf, float("nan"), Decimal("1.0")]
     yield "mixed", pd.DataFrame({**VALUES, "number": pd.Series(mixed, dtype=object)})
     yield "nan", polars.with_columns(number=pl.Series([0.0, 0.25, math.inf, math.nan, 1.0]))
+    zoned = pd.to_datetime(pd.Series(times)).dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    yield "pandas zones", pd.DataFrame({**VALUES, "day": zoned})
+    yield (
+        "zones",
+        polars.with_columns(
+            day=pl.Series(times).dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo")
+        ),
+    )
     yield "odd index", pd.DataFrame(VALUES, index=[5, 5, 1, 0, 9])
 
 
@@ -145,13 +154,14 @@ def test_only_the_first_problems_are_listed():
     [
         pd.DataFrame({"age": [1, SECRET], "sex": ["f", "m"]}),
         pd.DataFrame({"age": [1, object()], "sex": ["f", SECRET]}),
+        pd.DataFrame({"age": [1, 2], "sex": ["f", SECRET + "\ud800"]}, dtype=object),
         pl.DataFrame({"age": ["1", SECRET], "sex": ["f", "m"]}),
         pl.LazyFrame({"age": ["1", SECRET], "sex": ["f", "m"]}).with_columns(
             pl.col("age").cast(pl.Int64)
         ),
         pa.table({"age": ["1", SECRET], "sex": ["f", "m"]}),
     ],
-    ids=["pandas", "object", "polars", "lazy", "arrow"],
+    ids=["pandas", "object", "surrogate", "polars", "lazy", "arrow"],
 )
 def test_no_error_of_a_frame_contains_a_value(frame):
     with pytest.raises(DataError) as caught:
@@ -159,6 +169,60 @@ def test_no_error_of_a_frame_contains_a_value(frame):
     error: BaseException | None = caught.value
     while error is not None:
         assert SECRET not in f"{error} {error!r} {error.args!r}"
+        error = error.__cause__ or error.__context__
+
+
+class Hostile:
+    """An object whose every use would tell the secret."""
+
+    def __str__(self) -> str:
+        raise RuntimeError(SECRET)
+
+    __repr__ = __str__
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError(SECRET)
+
+
+ODD = {
+    "hostile": lambda: pd.DataFrame({"x": pd.Series([1, Hostile()], dtype=object)}),
+    "object": lambda: pl.DataFrame({"x": pl.Series([Hostile()], dtype=pl.Object)}),
+    "list": lambda: pl.DataFrame({"x": [[SECRET]]}),
+    "struct": lambda: pl.DataFrame({"x": [{"a": SECRET}]}),
+    "duration": lambda: pl.DataFrame({"x": [timedelta(4711)]}),
+    "bytes": lambda: pl.DataFrame({"x": [b"\xff" + SECRET.encode()]}),
+    "period": lambda: pd.DataFrame({"x": pd.period_range("2020", periods=2)}),
+    "complex": lambda: pd.DataFrame({"x": [4711 + 2j]}),
+    "decimal256": lambda: pa.table({"x": pa.array([Decimal("4711.5")], pa.decimal256(60, 3))}),
+    "map": lambda: pa.table({"x": pa.array([[("a", SECRET)]], pa.map_(pa.string(), pa.string()))}),
+    "endless date": lambda: relation("'infinity'::date"),
+    "endless time": lambda: relation("'infinity'::timestamp"),
+    "old date": lambda: relation("'0044-03-15 (BC)'::date"),
+    "interval": lambda: relation("interval 4711 day"),
+    "huge": lambda: relation("170141183460469231731687303715884105727::hugeint"),
+    "duckdb list": lambda: relation("[4711]"),
+}
+
+
+def relation(sql: str):
+    import duckdb
+
+    return duckdb.sql(f"SELECT {sql} AS x")
+
+
+@pytest.mark.parametrize(
+    "short",
+    [(0, 10, 2), (0, 10), ["a"], [1], bool, (date(2000, 1, 1), date(2001, 1, 1), 4)],
+    ids=["number", "integer", "category", "code", "boolean", "date"],
+)
+@pytest.mark.parametrize("odd", ODD)
+def test_columns_of_types_that_fit_nothing_are_refused_in_words(odd, short):
+    with pytest.raises(DataError, match="column 'x', row") as caught:
+        Table(ODD[odd](), Schema.from_dict({"x": short}))
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "4711" not in f"{error} {error!r}"
         error = error.__cause__ or error.__context__
 
 
@@ -208,6 +272,7 @@ def test_the_public_part_survives_its_document():
         again = Public.from_json(public.to_json())
         assert again == public
         assert isinstance(again, TablePublic)
+        assert ("the number of records" in public.assumptions()) == (relation == "replace_one")
     with pytest.raises(ValueError, match="kind of data"):
         Public.from_json({"kind": "soup"})
     with pytest.raises(ValueError, match="private under add/remove"):
@@ -241,6 +306,9 @@ def test_the_first_rows_of_each_person_are_kept():
     gaps = frame.with_columns(id=pl.Series(["1", None, "", "2", "3"]))
     with pytest.raises(DataError, match="column 'id', row 2 and 1 more: the row does not say"):
         Table(gaps, PERSONS)
+    lists = frame.with_columns(id=pl.Series([[1]] * 5))
+    with pytest.raises(DataError, match="the row does not say"):
+        Table(lists, PERSONS)
 
 
 def test_one_person_is_one_however_the_identifier_is_written():
@@ -251,7 +319,7 @@ def test_one_person_is_one_however_the_identifier_is_written():
     assert Table(floats, PERSONS).counts.rows == 2
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.booleans()), max_size=15),
     most=st.integers(1, 3),

@@ -153,8 +153,14 @@ def test_the_search_stops_when_nothing_later_can_win():
     assert max(asked) == 47
 
 
-def test_a_horizon_ends_the_search_of_a_constant_function():
-    assert smooth_maximum(lambda step: 0, 1, 5, horizon=3) == 0
+def test_the_search_for_a_constant_function_ends_at_the_floor():
+    floor = Fraction(5, 2**256)
+    asked = []
+    assert smooth_maximum(lambda step: asked.append(step) or 0, 1, 5) == floor
+    # ln(2^256) is 177.4.
+    assert max(asked) == 178
+    assert smooth_maximum(lambda step: asked.append(step) or 0, 1, 5, horizon=3) == floor
+    assert asked[-1] == 3
 
 
 def test_a_bound_above_the_cap_is_cut_to_the_cap():

@@ -107,7 +107,7 @@ def test_two_closed_forms_of_permute_and_flip_agree():
     )
 
 
-@pytest.mark.parametrize("visited", [256, 1, 3])
+@pytest.mark.parametrize("visited", [256, 1, 20])
 @pytest.mark.parametrize("scores", SCORES)
 def test_permute_and_flip_has_its_law_however_many_are_visited_first(scores, visited, monkeypatch):
     monkeypatch.setattr(select, "VISITED", visited)
@@ -115,6 +115,18 @@ def test_permute_and_flip_has_its_law_however_many_are_visited_first(scores, vis
     rate = 1
     counts = tally(lambda: permute_and_flip(array, rate=rate), len(scores))
     assert_law(counts, permute_and_flip_law, scores, rate)
+
+
+def test_a_visited_coin_that_came_up_tails_is_never_flipped_again(monkeypatch):
+    monkeypatch.setattr(select, "VISITED", 1)
+    scores = [0.0, -0.7, -0.7]
+    counts = tally(lambda: permute_and_flip(np.array(scores), rate=1), 3)
+    assert p_value(counts, permute_and_flip_law(scores, 1)) > FALSE_ALARM
+    p = math.exp(-0.7)
+    flipped_again = (1 - p) * p * (1 / 2 - p / 3) / 3  # what each of the two would gain
+    law = permute_and_flip_law(scores, 1)
+    wrong = [law[0] - 2 * flipped_again, law[1] + flipped_again, law[2] + flipped_again]
+    assert p_value(counts, wrong) < FALSE_ALARM
 
 
 def test_permute_and_flip_has_its_law_over_many_blocks_of_shared_words():
@@ -259,6 +271,8 @@ def test_levels_never_exceed_the_gap_in_bits(scores, rate):
         candidates.scores, candidates.top, candidates.rate_in_bits, levels, counts
     )
     ln2_above = Fraction(6931471805599453095, 10**19)
+    two_roundings = (1 + Fraction(1, 2**53)) ** 2
+    assert Fraction(candidates.rate_in_bits) * two_roundings * ln2_above <= rate
     for index, level in enumerate(levels.tolist()):
         assert level * ln2_above <= candidates.gap(index) or level == 0
         assert level == 999 or level + 1 > candidates.gap(index) * Fraction(1442695040, 10**9)
@@ -291,13 +305,13 @@ CHOOSERS = [permute_and_flip, exponential]
 
 @pytest.mark.parametrize("choose", CHOOSERS)
 def test_rate_zero_is_uniform(choose):
-    counts = tally(lambda: choose(np.array([5, -(10**6), 3, 2**62]), rate=0), 4)
+    counts = tally(lambda: choose(np.array([5, -(10**6), 3, 2**62]), rate=0), 4, draws=2500)
     assert p_value(counts, [0.25] * 4) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)
 def test_equal_scores_are_equally_likely(choose):
-    counts = tally(lambda: choose(np.full(7, -3.25), rate=100), 7)
+    counts = tally(lambda: choose(np.full(7, -3.25), rate=100), 7, draws=2500)
     assert p_value(counts, [1 / 7] * 7) > FALSE_ALARM
 
 
@@ -317,7 +331,7 @@ def test_extreme_scores_and_rates(choose):
 def test_denormal_gaps_count_as_the_numbers_they_are(choose):
     scores = np.array([0.0, 5e-324])
     rate = Fraction(1) / Fraction(5e-324)  # the gap is exactly 1
-    counts = tally(lambda: choose(scores, rate=rate), 2)
+    counts = tally(lambda: choose(scores, rate=rate), 2, draws=2500)
     law = permute_and_flip_law if choose is permute_and_flip else exponential_law
     assert p_value(counts, law([0.0, 1.0], 1.0)) > FALSE_ALARM
 
@@ -326,7 +340,7 @@ def test_denormal_gaps_count_as_the_numbers_they_are(choose):
 def test_a_distance_beyond_the_largest_float_keeps_the_law(choose):
     scores = np.array([1.7e308, -1.7e308, -1.7e308, -1.7e308])
     rate = Fraction(1, 2) / Fraction(1.7e308)  # the gap is exactly 1, and the distance overflows
-    counts = tally(lambda: choose(scores, rate=rate), 4)
+    counts = tally(lambda: choose(scores, rate=rate), 4, draws=2500)
     law = permute_and_flip_law if choose is permute_and_flip else exponential_law
     assert p_value(counts, law([1.0, 0.0, 0.0, 0.0], 1.0)) > FALSE_ALARM
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.engines.arrow import from_arrow
 from sfumato.engines.errors import DataError, Problem, importing, without_values
 from sfumato.engines.reading import series_of
 
@@ -112,22 +113,8 @@ def _series(native: Any) -> pl.Series:
     if module == "pandas":
         return _from_pandas(native)
     if module == "pyarrow":
-        return _from_arrow(native)
+        return from_arrow(native)
     return series_of(native.to_list())
-
-
-def _from_arrow(native: Any) -> pl.Series:
-    """Return an Arrow column as a series; types Polars does not know are read value by value."""
-    import polars as pl
-    import pyarrow as pa
-
-    try:
-        series = pl.from_arrow(native)
-    except (pl.exceptions.PolarsError, pa.ArrowException, TypeError, ValueError):
-        series = None
-    if isinstance(series, pl.Series):
-        return series
-    return series_of(native.to_pylist())
 
 
 def _from_pandas(native: Any) -> pl.Series:
@@ -141,9 +128,11 @@ def _from_pandas(native: Any) -> pl.Series:
         present = pl.select(pl.when(codes >= 0).then(codes)).to_series()
         return values.gather(present)
     if type(dtype).__name__ == "ArrowDtype":
-        return _from_arrow(native.array.__arrow_array__())
+        return from_arrow(native.array.__arrow_array__())
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         return pl.Series(np.ascontiguousarray(native.to_numpy()))
+    if isinstance(dtype, np.dtype) and dtype.kind == "M":
+        return pl.Series(native.to_numpy().astype("datetime64[us]"))
     if getattr(dtype, "kind", "") in "biuf" and hasattr(dtype, "numpy_dtype"):
         # pandas' own nullable types: values and a mask.
         values = pl.Series(

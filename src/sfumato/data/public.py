@@ -60,9 +60,9 @@ class Public(ABC):
                 'or relation = "replace_one"'
             )
 
-    @abstractmethod
     def assumptions(self) -> tuple[str, ...]:
-        """Return what is taken as public knowledge, in words."""
+        """Return what a guarantee takes as public knowledge, in words."""
+        return () if self.rows is None else ("the number of records",)
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:

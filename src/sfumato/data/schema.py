@@ -46,13 +46,15 @@ class Column:
         return self.coding.size
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain document."""
+        """Return a plain document, without the name."""
         marks = {"inferred": list(self.inferred)} if self.inferred else {}
         return {**self.coding.to_json(), **marks}
 
     @classmethod
     def from_json(cls, name: str, document: Mapping[str, Any]) -> Column:
         """Return the column a document describes; an error names the column."""
+        if not isinstance(document, Mapping):
+            raise ValueError(f"column {name!r}: needs a kind and a domain")
         options = dict(document)
         inferred = tuple(options.pop("inferred", ()))
         try:
@@ -73,7 +75,8 @@ class Schema:
         `"row"` if no person has more than one row or rows are what is protected, `"person"` if a
         person may have several. `None` in a draft: not yet answered.
     person
-        The column that says whose row it is; not released unless it is also among the columns.
+        The column that says whose row it is, compared as text without surrounding blanks; not
+        released unless it is also among the columns.
     max_rows
         How many rows of one person are used: the first ones in the table's order.
     relation
@@ -294,19 +297,18 @@ class Schema:
                 + (f"; got {', '.join(extra)}" if extra else "")
             )
         table = dict(document.get("table", {}))
-        table["unit"] = table.get("unit", Unit.ROW) or None
         known = ("unit", "person", "max_rows", "relation", "rows_about", "confirmed", "left_out")
         strange = sorted(set(table) - set(known))
         if strange:
             raise ValueError(f"[table] may say {', '.join(known)}; got {', '.join(strange)}")
-        order = document.get("order", list(document["columns"]))
-        if sorted(order) != sorted(document["columns"]):
-            raise ValueError("order must name every column once")
-        columns = tuple(Column.from_json(name, document["columns"][name]) for name in order)
+        table["unit"] = table.get("unit") or None
         table["left_out"] = tuple(table.get("left_out", ()))
-        return cls(columns=columns, **table)
+        columns = document["columns"]
+        order = list(document.get("order", columns))
+        if sorted(order) != sorted(columns):
+            raise ValueError("order must name every column once")
+        return cls(columns=tuple(Column.from_json(n, columns[n]) for n in order), **table)
 
     def canonical(self) -> bytes:
         """Return the schema as bytes that are equal exactly when schemas are."""
-        text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=True)
-        return text.encode("ascii")
+        return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=True).encode("ascii")

@@ -34,7 +34,7 @@ def coding_of(name: str, short: Any) -> Coding:
     """
     try:
         return _coding(short)
-    except ValueError as failure:
+    except (ValueError, OverflowError) as failure:
         raise ValueError(f"column {name!r}: {failure}") from None
 
 

@@ -73,6 +73,17 @@ class TablePublic(Public):
             rows=rows,
         )
 
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what a guarantee takes as public knowledge, in words."""
+        words = ["the names of the columns and the declared domain of each"]
+        if self.schema.inferred:
+            names = ", ".join(self.schema.inferred)
+            words.append(
+                f"for {names}: domains inferred from the data and confirmed as public by the "
+                "custodian"
+            )
+        return (*words, *super().assumptions())
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -87,18 +98,6 @@ class TablePublic(Public):
     def domain(self) -> dict[str, int]:
         """The domain size of each column, by name."""
         return dict(zip(self.columns, self.sizes, strict=True))
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Return what is taken as public knowledge, in words."""
-        found = [f"the {len(self.columns)} columns and the values each of them may take"]
-        if self.schema.inferred:
-            names = ", ".join(sorted(self.schema.inferred))
-            found.append(
-                f"what the custodian confirmed after it had been inferred from the data ({names})"
-            )
-        if self.rows is not None:
-            found.append(f"the number of rows ({self.rows:,})")
-        return tuple(found)
 
     def labels(self, column: str) -> tuple[str, ...]:
         """Return what each code of a column stands for, in words."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engines.arrow import from_arrow
 from sfumato.engines.errors import Problem, importing, without_values
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import Intake, Recipe, Taken
@@ -139,9 +140,9 @@ def _take(relation: Any, recipe: Recipe, folder: _Folder, problem: Callable[[], 
     files = [folder.column(i).open("wb") for i in range(len(types))]
     bound = _Bound(folder.path / "persons.duckdb") if recipe.person else None
     try:
-        for frame in _chunks(relation, problem):
+        for columns in _chunks(relation, problem):
             first = intake.rows
-            codes, persons = intake.encode({name: frame[name] for name in frame.columns})
+            codes, persons = intake.encode(columns)
             for file, column in zip(files, codes, strict=True):
                 file.write(column.tobytes())
             if bound is not None and persons is not None:
@@ -169,10 +170,9 @@ def _reader(relation: Any) -> Any:
     return ask(CHUNK)
 
 
-def _chunks(relation: Any, problem: Callable[[], Problem]) -> Iterator[pl.DataFrame]:
+def _chunks(relation: Any, problem: Callable[[], Problem]) -> Iterator[dict[str, pl.Series]]:
     """Yield the relation's rows in order, chunk by chunk."""
     import duckdb
-    import polars as pl
     import pyarrow as pa
 
     failures = (duckdb.Error, pa.ArrowException)
@@ -181,9 +181,7 @@ def _chunks(relation: Any, problem: Callable[[], Problem]) -> Iterator[pl.DataFr
         batch = without_values(lambda: next(reader, None), failures, problem)
         if batch is None:
             return
-        frame = pl.from_arrow(batch)
-        assert isinstance(frame, pl.DataFrame)
-        yield frame
+        yield {name: from_arrow(batch.column(i)) for i, name in enumerate(batch.schema.names)}
 
 
 class _Bound:

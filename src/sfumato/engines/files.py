@@ -47,8 +47,9 @@ class TableFile:
     def __post_init__(self) -> None:
         if not self.path.is_file():
             raise FileNotFoundError(f"there is no file {str(self.path)!r}")
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            raise ValueError(f"separator must be one character; got {self.separator!r}")
+        mark = self.separator
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+            raise ValueError(f"separator must be one ASCII character; got {mark!r}")
         if not self.parquet and self._suffix not in SEPARATORS:
             known = ", ".join([*SEPARATORS, ".parquet"])
             raise ValueError(
@@ -95,12 +96,8 @@ class TableFile:
         if self.parquet:
             import polars as pl
 
-            schema = without_values(
-                lambda: pl.read_parquet_schema(self.path),
-                pl.exceptions.PolarsError,
-                self.unreadable,
-            )
-            return list(schema)
+            failures = (pl.exceptions.PolarsError, OSError)
+            return without_values(self._parquet_names, failures, self.unreadable)
         return without_values(self._header, (OSError, EOFError, lzma.LZMAError), self.unreadable)
 
     def _parquet_names(self) -> list[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.engines.coding import Coding, Encoded, Fault
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory import CodeTable
-from sfumato.engines.reading import MISSING_TEXT, Text
+from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,7 +122,7 @@ class Intake:
         """Return whose rows they are, as trimmed text."""
         text = Text.read(series)
         trimmed = text.values.str.strip_chars()
-        words = trimmed.is_in(list(MISSING_TEXT)).fill_null(False).to_numpy()
+        words = trimmed.is_in([*MISSING_TEXT, UNREADABLE]).fill_null(False).to_numpy()
         absent = np.flatnonzero(text.missing | np.asarray(words, dtype=np.bool_))
         if len(absent):
             fault = Fault(
@@ -148,9 +148,12 @@ def within_bound(persons: pl.Series, most: int) -> NDArray[np.bool_]:
     """Return which rows are among the first `most` of their person. Looks at nothing else."""
     import polars as pl
 
-    frame = pl.DataFrame({"person": persons})
-    place = frame.select(pl.int_range(pl.len()).over("person")).to_series()
-    return np.asarray((place < most).to_numpy(), dtype=np.bool_)
+    frame = pl.DataFrame({"person": persons}).with_row_index("place")
+    # Within a group Polars always keeps the order of the rows.
+    first = frame.group_by("person").agg(pl.col("place").head(most))
+    within = np.zeros(len(persons), dtype=np.bool_)
+    within[first["place"].explode().to_numpy()] = True
+    return within
 
 
 def take(columns: Mapping[str, pl.Series], recipe: Recipe) -> Taken:

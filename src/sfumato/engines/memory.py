@@ -117,8 +117,15 @@ class CodeTable:
             return []
         # Summing a merged table must stay cheaper than the passes it saves.
         tables = cover(asked, self._sizes, max(16, min(SMALL_TABLE, self._rows // 4)))
-        counted = self._count(tables)
-        return [self._project(columns, tables, counted) for columns in asked]
+        counted = dict(zip(tables, self._count(tables), strict=True))
+        smallest_first = sorted(tables, key=lambda table: counted[table].size)
+        members = [(set(table), table) for table in smallest_first]
+        answers: list[Integers64] = []
+        for columns in asked:
+            wanted = set(columns)
+            table = next(table for inside, table in members if wanted <= inside)
+            answers.append(self._project(columns, table, counted[table]))
+        return answers
 
     def _count(self, tables: list[tuple[int, ...]]) -> list[Integers64]:
         """Count each table, flat, in one pass over the rows."""
@@ -140,16 +147,10 @@ class CodeTable:
         return flat
 
     def _project(
-        self,
-        columns: tuple[int, ...],
-        tables: list[tuple[int, ...]],
-        counted: list[Integers64],
+        self, columns: tuple[int, ...], table: tuple[int, ...], counts: Integers64
     ) -> Integers64:
-        """Sum the smallest counted table that contains the set down to it."""
-        choices = [i for i, table in enumerate(tables) if set(columns) <= set(table)]
-        best = min(choices, key=lambda i: counted[i].size)
-        table = tables[best]
-        cube = counted[best].reshape([self._sizes[c] for c in table])
+        """Sum a counted table down to some of its columns, in the order asked for."""
+        cube = counts.reshape([self._sizes[c] for c in table])
         rest = tuple(axis for axis, column in enumerate(table) if column not in columns)
         summed = cube.sum(axis=rest, dtype=np.int64) if rest else cube
         kept = sorted(columns)

@@ -8,6 +8,8 @@ can put one into an exception. Text is what a CSV file holds, so each reader und
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +29,8 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _INFINITE = r"^(?i)[+-]?inf(inity)?$"
 _WHOLE = r"^[+-]?\d+(\.0*)?$"
 _DATE = r"^(\d{4}-\d{2}-\d{2})([T ].*)?$"
+_FIRST_DAY = (date.min - date(1970, 1, 1)).days
+_LAST_DAY = (date.max - date(1970, 1, 1)).days
 _TRUE = ("true", "t", "yes", "y", "1")
 _FALSE = ("false", "f", "no", "n", "0")
 
@@ -219,11 +223,17 @@ class Text:
             words = pl.when(series).then(pl.lit("True")).otherwise(pl.lit("False"))
             text = _only(pl.select(words).to_series(), series.is_not_null())
             return cls(text, _mask(series.is_null()))
-        if series.dtype.is_nested() or series.dtype == pl.Object:
-            text = pl.Series([None if gone else UNREADABLE for gone in series.is_null()])
-            return cls(text.cast(pl.String), _mask(series.is_null()))
-        text = series.cast(pl.String, strict=False)
-        return cls(text, _mask(text.is_null()))
+        missing = _mask(series.is_null())
+        if series.dtype in (pl.Date, pl.Datetime):
+            days = Days.read(series).values
+            # Beyond the years 1 to 9999 a date has no text (and Polars would panic).
+            writable = pl.Series((days >= _FIRST_DAY) & (days <= _LAST_DAY))
+            text = _only(series, writable).cast(pl.String)
+        elif series.dtype.is_numeric() or series.dtype in (pl.Time, pl.Null):
+            text = series.cast(pl.String)
+        else:
+            text = pl.repeat(None, len(series), dtype=pl.String, eager=True)
+        return cls(_only(text.fill_null(UNREADABLE), pl.Series(~missing)), missing)
 
 
 UNREADABLE = "\x00"
@@ -300,14 +310,10 @@ def series_of(values: Any) -> pl.Series:
 
 def _written(value: Any) -> str | None:
     """Return one object as the text a CSV file would hold for it."""
-    from datetime import date
-    from decimal import Decimal
-    from numbers import Number
-
     if value is None or (isinstance(value, float | np.floating | Decimal) and value != value):
         return None
     if isinstance(value, str):
-        return str(value)
+        return str(value) if value.isascii() or _is_unicode(value) else UNREADABLE
     if isinstance(value, bool | np.bool_ | int | np.integer | Decimal):
         return str(value)
     if isinstance(value, float | np.floating):
@@ -315,14 +321,23 @@ def _written(value: Any) -> str | None:
         return str(int(number)) if number.is_integer() and abs(number) < 2.0**63 else repr(number)
     if isinstance(value, date):
         # A pandas NaT is a date that is not equal to itself.
-        return None if value != value else value.isoformat()
+        return None if value != value else _moment(value).isoformat()
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else str(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="ignore") if _is_text(value) else UNREADABLE
-    if isinstance(value, Number):
-        return UNREADABLE
     return None if type(value).__name__ in ("NAType", "NaTType", "NullType") else UNREADABLE
+
+
+def _moment(value: date) -> date:
+    """Return a time with a zone in UTC, any other date as it is."""
+    zoned = isinstance(value, datetime) and value.tzinfo is not None
+    return value.astimezone(UTC) if zoned and isinstance(value, datetime) else value
+
+
+def _is_unicode(value: str) -> bool:
+    """Return whether a text has no lone surrogates, which UTF-8 cannot hold."""
+    return value.encode("utf-8", errors="replace").decode("utf-8") == value
 
 
 def _is_text(value: bytes) -> bool:

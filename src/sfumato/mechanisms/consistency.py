@@ -123,7 +123,8 @@ def consistent_counts(
     """
     parts = family.interactions(tables)
     size = float(parts[()]) if total is None else total
-    size = max(size, 0.0)
+    if size <= 0.0:
+        return [np.zeros(np.shape(table)) for table in tables]
     fixed = np.array(size)
     current = [np.asarray(table, dtype=np.float64) for table in tables]
     correction = [np.zeros_like(table) for table in current]
@@ -142,8 +143,6 @@ def consistent_counts(
 
 def _mixed(tables: Sequence[Floats], size: float) -> list[Floats]:
     """Mix consistent tables with uniform ones of the same total, just enough to lose negatives."""
-    if size == 0.0:
-        return [np.zeros_like(table) for table in tables]
     share = 0.0
     for table in tables:
         lowest = float(table.min())

@@ -33,6 +33,8 @@ _UP = Context(prec=40, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 
 #: How much of β is kept back for the rounding of S itself.
 _SLACK = Fraction(1, 10**30)
+#: No smooth bound is below this part of its cap; noise of that scale is nothing.
+_FLOOR = Fraction(1, 2**256)
 
 
 @dataclass(frozen=True)
@@ -177,46 +179,52 @@ def smooth_maximum(
     ----------
     bound
         U^(s): at least the local sensitivity for s = 0, and U^(s)(x) ≤ U^(s+1)(y) for neighbours.
-        It is asked for s = 0, 1, 2, … and has to reach `cap`, unless a horizon is given.
+        It is asked for s = 0, 1, 2, … until no later answer can matter.
     beta
         The smoothness of the result.
     cap
-        The public global sensitivity; the search stops when no later term can win.
+        The public global sensitivity.
     horizon
-        A public distance beyond which nothing can change any more.
+        A public distance beyond which `bound` does not grow any more.
 
     Notes
     -----
     The result is private: it depends on the data, and so does the running time.
 
     The maximum is taken with β − 10^−30 and rounded up by less than a factor e^(10^−30), so that
-    the rounded S is exactly β-smooth.
+    the rounded S is exactly β-smooth. It is never below cap·2^−256, a constant, which is smooth,
+    and ends the search after at most 178/β steps.
 
     Examples
     --------
-    >>> float(smooth_maximum(lambda s: min(3 + s, 10), "0.5", 10)) # e^0·3 wins
+    >>> float(smooth_maximum(lambda s: min(3 + s, 10), "0.5", 10))  # e^0·3 wins
     3.0
     """
     rate = positive(beta, "beta") - _SLACK
     most = positive(cap, "cap")
     if rate <= 0:
         raise ValueError(f"beta must be greater than 1e-30; got {beta!r}")
-    best, largest, step = Fraction(0), Fraction(0), 0
-    last = horizon
-    while last is None or step <= last:
+    best, largest, step = most * _FLOOR, Fraction(0), 0
+    last = _last_step(best, most, rate, horizon)
+    while step <= last:
         value = min(Fraction(bound(step)), most)
         # A later term wins only with a larger bound than any before it.
         if value > largest:
             largest = value
             term = value * exp_up(-rate * step) if step else value
-            best = max(best, term)
             if value == most:
-                break
-            if term == best:
-                reach = math.floor(log_up(most / best) / rate) + 1
-                last = reach if horizon is None else min(horizon, reach)
+                return max(best, term)
+            if term > best:
+                best = term
+                last = _last_step(best, most, rate, horizon)
         step += 1
     return best
+
+
+def _last_step(best: Fraction, most: Fraction, rate: Fraction, horizon: int | None) -> int:
+    """Return a step after which no term can exceed the best one."""
+    reach = math.floor(log_up(most / best) / rate) + 1
+    return reach if horizon is None else min(horizon, reach)
 
 
 def _slide_slope(power: int) -> Fraction:

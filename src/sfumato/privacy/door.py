@@ -144,11 +144,19 @@ def _failure(method: AnyMethod, error: Exception, booked: bool) -> MeasurementFa
     )
 
 
-def release(method: AnyMethod, data: Any, ledger: Ledger | None) -> Any:
-    """Book, measure and build one release."""
+def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = "release") -> Any:
+    """Book, measure and build one release.
+
+    Parameters
+    ----------
+    method, data, ledger
+        What is run, on what, and where it is booked.
+    kind
+        The handle the caller came by, for the ledger: `release`, or `fit` for an estimator.
+    """
     public = data.public
     method.check(public)
-    booking = _Booking(method, data, ledger, _promise(method, public), "release")
+    booking = _Booking(method, data, ledger, _promise(method, public), kind)
     try:
         transcript = run(method, data, Sampler())
     except Exception as error:
@@ -217,4 +225,5 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) ->
     booking = _Booking(method, data, ledger, _promise(method, public), "perturb")
     transcript = run(method, data, Sampler())
     booking.finish("released")
-    return _fresh(method, public, transcript)[0]._build(public, transcript)
+    fresh, public, transcript = _fresh(method, public, transcript)
+    return fresh._build(public, transcript)

@@ -190,6 +190,10 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     def _measure(self, data: DataT, budget: Budget) -> None:
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
 
+    def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
+        """Refuse: a session is opened, asked and closed."""
+        raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
+
     def open(self, data: DataT, ledger: Ledger | None = None) -> Session:
         """Open a session; its whole loss is booked now, whatever is asked later."""
         return door.open_session(self, data, ledger)

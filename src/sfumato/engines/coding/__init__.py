@@ -36,6 +36,6 @@ def coding_from_json(document: dict[str, Any]) -> Coding:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
     try:
         return KINDS[kind].from_json(options)
-    except TypeError:
+    except (TypeError, OverflowError):
         named = ", ".join(sorted(options)) or "nothing"
         raise ValueError(f"a column of kind {kind!r} cannot be described by {named}") from None

@@ -49,8 +49,8 @@ class Categories(Coding):
             raise ValueError("whole numbers have at most 64 bits; name the categories as text")
         if wholes and min(self._wholes) < 0 and max(self._wholes) >= 2**63:
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
-        if texts and UNREADABLE in self.values:
-            raise ValueError("a category cannot be the NUL character")
+        if texts and any(_unusable(str(value)) for value in self.values):
+            raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
 
     @property
     def textual(self) -> bool:
@@ -116,6 +116,11 @@ class Categories(Coding):
     def label(self, code: int) -> str:
         """Return the name of a category."""
         return str(self.values[code])
+
+
+def _unusable(name: str) -> bool:
+    """Return whether no text in the data could be this one."""
+    return name == UNREADABLE or any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,8 +59,8 @@ class Numbers(Coding):
     @staticmethod
     def equal_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
         """Return the edges of bins of equal width, each the double nearest to the exact edge."""
-        if bins < 1:
-            raise ValueError(f"there must be at least one bin; got {bins}")
+        if not 1 <= bins <= 2**20:
+            raise ValueError(f"there must be 1 to 2**20 bins; got {bins}")
         start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
         return tuple(float(start + width * i / bins) for i in range(bins + 1))
 

@@ -76,6 +76,9 @@ class Integers(Coding):
     def _bin(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the bin of numbers within the range, given modulo 2**64."""
         offset = bits - np.uint64(self.low % 2**64)  # wraps around on purpose
+        if self.bins is None:
+            single: NDArray[np.int64] = np.minimum(offset, self.proper - 1).astype(np.int64)
+            return single
         return np.searchsorted(self._starts, offset, side="right").astype(np.int64) - 1
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:

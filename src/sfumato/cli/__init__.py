@@ -1,0 +1,1 @@
+"""The command line: the same words for every kind of data."""

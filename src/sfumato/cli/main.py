@@ -1,0 +1,93 @@
+"""The command `sfumato` and its groups.
+
+Nothing heavy is imported here or by the modules of the groups: a command imports what it needs when
+it runs, so that help and completion answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from sfumato.cli import demo, keygen, ledger, report, table, verify
+from sfumato.cli.exits import EPILOG, ExitCode, Failure
+from sfumato.cli.screen import write_json
+
+ORDER = ("demo", "table", "ledger", "verify", "report", "keygen")
+
+
+class Answering(TyperGroup):
+    """The outermost group: with `--json` a wrong command line, too, is answered in JSON."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands in the order in which a custodian needs them."""
+        return sorted(self.commands, key=ORDER.index)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line."""
+        words = list(sys.argv[1:] if args is None else args)
+        try:
+            return super().main(
+                words, prog_name, complete_var, standalone_mode, windows_expand_args, **extra
+            )
+        except SystemExit as ending:
+            wrong = ending.__context__
+            if ending.code == ExitCode.USAGE and "--json" in words:
+                told = getattr(wrong, "format_message", None)
+                if told is not None:
+                    write_json(Failure(ExitCode.USAGE, str(told())).to_json())
+            raise
+
+
+app = typer.Typer(
+    name="sfumato",
+    cls=Answering,
+    help="Turn private data into something safe to publish, with a guarantee that holds.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    # A traceback with local variables would print private data.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(table.app, name="table")
+app.command("verify", epilog=EPILOG)(verify.verify)
+app.command("report", epilog=EPILOG)(report.report)
+app.add_typer(ledger.app, name="ledger")
+app.command("keygen", epilog=EPILOG)(keygen.keygen)
+app.command("demo", epilog=EPILOG)(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sfumato import __version__
+
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Turn private data into something safe to publish, with a guarantee that holds."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="sfumato")

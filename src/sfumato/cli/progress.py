@@ -1,0 +1,88 @@
+"""A progress bar for work that takes more than a second, on a terminal only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sfumato.privacy.progress import listening
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Seconds of silence before a bar appears.
+PATIENCE = 1.0
+
+
+class DelayedBar:
+    """A bar that appears after a while and follows what it is told.
+
+    Parameters
+    ----------
+    what
+        What is being done, before the work itself says more.
+    console
+        The terminal.
+    """
+
+    def __init__(self, what: str, console: Console) -> None:
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._lock = threading.Lock()
+        self._ended = False
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task(what, total=None)
+        self._timer = threading.Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+
+    def start(self) -> None:
+        """Begin to wait."""
+        self._timer.start()
+
+    def _appear(self) -> None:
+        with self._lock:
+            if not self._ended:
+                self._progress.start()
+
+    def tell(self, what: str, done: int, total: int | None) -> None:
+        """Follow the work; harmless before the bar has appeared."""
+        self._progress.update(self._task, description=what, completed=done, total=total)
+
+    def stop(self) -> None:
+        """Make the bar vanish."""
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            self._progress.stop()
+
+
+@contextmanager
+def showing(what: str, console: Console) -> Iterator[None]:
+    """Show the progress of a block of work.
+
+    Parameters
+    ----------
+    what
+        What is being done.
+    console
+        Where to show it; nothing is shown where it is not a terminal.
+    """
+    if not console.is_terminal:
+        yield
+        return
+    bar = DelayedBar(what, console)
+    bar.start()
+    try:
+        with listening(bar.tell):
+            yield
+    finally:
+        bar.stop()

@@ -1,0 +1,98 @@
+"""What a command shows: its answer on the output, everything else beside it.
+
+With `--json` the output is one JSON document and nothing else, whether the command succeeds or
+fails. No private value is ever shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, explain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Answer with one JSON document on standard output.")
+]
+
+
+class Screen:
+    """Where a command shows its answer.
+
+    Parameters
+    ----------
+    as_json
+        Answer with a JSON document instead of words.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        from rich.console import Console
+
+        self.as_json = as_json
+        self.out = Console(highlight=False, markup=False, emoji=False)
+        self.side = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+    def note(self, words: str, style: str = "dim") -> None:
+        """Say something beside the answer."""
+        self.side.print(words, style=style, soft_wrap=not self.side.is_terminal)
+
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Show progress beside the answer, on a terminal, if it takes more than a second."""
+        from sfumato.cli.progress import showing
+
+        return showing(what, self.side)
+
+    def answer(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
+        """Give the answer of the command.
+
+        Parameters
+        ----------
+        document
+            The answer for programs.
+        show
+            Prints the answer for people.
+        """
+        if self.as_json:
+            write_json({"ok": True, **document})
+        else:
+            show(self.out)
+
+
+def write_json(document: dict[str, Any]) -> None:
+    """Write the one document of a command."""
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def answering(as_json: bool) -> Iterator[Screen]:
+    """Run a command: its errors become one clear sentence and an exit code.
+
+    Parameters
+    ----------
+    as_json
+        Whether the error, too, is a JSON document.
+    """
+    screen = Screen(as_json)
+    try:
+        yield screen
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except (Exception, KeyboardInterrupt, typer.Abort) as error:
+        failure = explain(error)
+        if failure.code is ExitCode.UNEXPECTED and os.environ.get("SFUMATO_TRACEBACK"):
+            traceback.print_exc()
+        if as_json:
+            write_json(failure.to_json())
+        screen.note(f"sfumato: {failure.message}", style="bold red")
+        raise typer.Exit(int(failure.code)) from None

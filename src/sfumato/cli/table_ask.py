@@ -1,0 +1,172 @@
+"""`sfumato table ask`: counting questions, one after another, inside one booked total."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_options import (
+    EngineChoice,
+    EngineOption,
+    EpsilonOption,
+    FileArgument,
+    SchemaOption,
+    SeparatorOption,
+    read_private,
+    read_schema,
+    schema_path,
+)
+from sfumato.cli.table_release import opened_ledger, refuse_taken, reported, usable_key
+
+if TYPE_CHECKING:
+    from sfumato.data.table import TablePublic
+    from sfumato.privacy.session import Session
+    from sfumato.tabular.questions import Answers, Questions
+
+#: How many questions a session at the prompt may have unless it is said otherwise.
+AT_THE_PROMPT = 20
+
+
+def ask(
+    file: FileArgument,
+    epsilon: EpsilonOption,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A question such as 'sex = f; age = [60, 70) | [70, 80)'; repeat for more. "
+            "Without any, questions are asked for one by one.",
+        ),
+    ] = None,
+    questions: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many questions may be asked; each gets a share."),
+    ] = None,
+    schema: SchemaOption = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The ledger in which the whole loss is booked at once."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Save all answers as a release.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The private key that signs what is saved.")
+    ] = None,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Count rows that fit a question. The whole epsilon is booked first, whatever is asked."""
+    with answering(as_json) as screen:
+        from sfumato.tabular.questions import Questions
+
+        if as_json and not question:
+            raise Refusal(ExitCode.USAGE, "with --json, give the questions with --question")
+        refuse_taken(out)
+        signing = usable_key(key) if out is not None else None
+        book = opened_ledger(screen, ledger)
+        declared = read_schema(schema_path(schema, file))
+        table = read_private(screen, file, declared, engine, separator)
+        number = questions if questions is not None else len(question or ()) or AT_THE_PROMPT
+        method = Questions(epsilon=epsilon, questions=number)
+        # What cannot be answered is refused before anything is spent.
+        ready = _ready(method, table.public, question or [])
+        with method.open(table, book) as session:
+            asked = ready if question else _prompted(screen, method, table.public)
+            _answer(screen, session, asked)
+            answers: Answers = session.close()
+        if out is not None:
+            answers.save(out, key=signing)
+            reported(screen, out)
+        screen.answer(_document(answers, out), lambda console: None)
+
+
+def parse(text: str) -> dict[str, list[str]]:
+    """Return the columns and accepted values of a question written on one line.
+
+    Parameters
+    ----------
+    text
+        `sex = f; age = [60, 70) | [70, 80)`, or the same as a JSON object.
+    """
+    if text.lstrip().startswith("{"):
+        return _parse_json(text)
+    parsed: dict[str, list[str]] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(";"))):
+        name, equals, values = part.partition("=")
+        if not equals or name.strip() in parsed:
+            raise ValueError(
+                "a question names each column once, with the values it accepts: "
+                "sex = f; age = [60, 70) | [70, 80)"
+            )
+        parsed[name.strip()] = [value.strip() for value in values.split("|")]
+    return parsed
+
+
+def _parse_json(text: str) -> dict[str, list[str]]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        raise ValueError("a question that begins with { must be a JSON object") from None
+    return {str(name): [v] if isinstance(v, str) else list(v) for name, v in document.items()}
+
+
+def _ready(method: Questions, public: TablePublic, texts: list[str]) -> list[dict[str, list[str]]]:
+    """Return questions that can be answered, or refuse all of them."""
+    method.check(public)
+    if len(texts) > method.questions:
+        raise Refusal(
+            ExitCode.USAGE, f"{len(texts)} questions were given and {method.questions} are allowed"
+        )
+    ready = [parse(text) for text in texts]
+    for item in ready:
+        method.parse_question(public, item)
+    return ready
+
+
+def _prompted(
+    screen: Screen, method: Questions, public: TablePublic
+) -> Iterator[dict[str, list[str]]]:
+    """Yield questions from the terminal until an empty line, or until none is left."""
+    screen.note(f"Columns: {', '.join(public.columns)}. An empty line ends the session.")
+    number = 1
+    while number <= method.questions:
+        text = typer.prompt(f"question {number} of {method.questions}", default="", err=True)
+        if not text.strip():
+            return
+        try:
+            wanted = parse(text)
+            method.parse_question(public, wanted)
+        except ValueError as error:
+            screen.note(f"{error}; nothing was spent", style="red")
+            continue
+        yield wanted
+        number += 1
+
+
+def _answer(screen: Screen, session: Session, asked: Any) -> None:
+    """Ask and show each answer as it comes."""
+    for wanted in asked:
+        given = session.ask(wanted)
+        if not screen.as_json:
+            words = "; ".join(f"{name} = {' | '.join(vs)}" for name, vs in wanted.items())
+            screen.out.print(f"{given}   {words or 'all rows'}", soft_wrap=True)
+
+
+def _document(answers: Answers, out: Path | None) -> dict[str, Any]:
+    return {
+        "release": None if out is None else str(out),
+        "guarantee": answers.guarantee.to_json(),
+        "ledger": answers.provenance.ledger,
+        "answers": [
+            {"question": text, "count": answer.count, "margin": answer.margin}
+            for text, answer in answers.answers
+        ],
+    }

@@ -1,0 +1,120 @@
+"""`sfumato table schema`: a draft of the schema, for the custodian to correct and confirm."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_options import FileArgument
+
+if TYPE_CHECKING:
+    from sfumato.data.schema import Schema
+
+QUESTION = "Can one person have several rows in this table?"
+
+
+def schema(
+    file: FileArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The schema file to write; by default it is printed."),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Answer the first question: row (no, one row a person) or person (yes)."),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="The column that says whose row it is, if unit is person.")
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(help="How many rows of one person are used, if unit is person.")
+    ] = None,
+    rows_about: Annotated[
+        int | None, typer.Option(help="A public guess at the number of rows, for plans.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draft a schema by reading the data. It is for your eyes until you have confirmed it."""
+    with answering(as_json) as screen:
+        from sfumato.data.schema import Schema
+        from sfumato.data.toml import written
+
+        if out is not None and out.exists():
+            raise Refusal(ExitCode.USAGE, f"{out} exists; a schema is never overwritten")
+        with screen.working(f"reading {file.name}"):
+            draft = Schema.draft(file)
+        if unit is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+            unit, person, max_rows = _asked(person)
+        draft = _answered(draft, unit, person, max_rows, rows_about)
+        if out is not None:
+            draft.write(out)
+        _advise(screen, draft, out)
+        screen.answer(
+            _document(draft, out),
+            # Written as it is: a schema is a file, not a picture.
+            lambda console: None if out else console.out(written(draft), highlight=False),
+        )
+
+
+def _asked(person: str | None) -> tuple[str, str | None, int | None]:
+    """Ask the first question on the terminal."""
+    if not typer.confirm(QUESTION, err=True):
+        return "row", None, None
+    column = person or typer.prompt("Which column says whose row it is?", err=True)
+    return "person", column, typer.prompt("How many rows of one person to use", type=int, err=True)
+
+
+def _answered(
+    draft: Schema, unit: str | None, person: str | None, max_rows: int | None, about: int | None
+) -> Schema:
+    """Return the draft with what is already known; it stays a draft."""
+    from sfumato.privacy.guarantee import Unit
+
+    if unit is None:
+        if person is not None or max_rows is not None:
+            raise Refusal(ExitCode.USAGE, "--person and --max-rows need --unit person")
+        return replace(draft, rows_about=about)
+    # Whose row it is does not itself become a released column.
+    columns = tuple(column for column in draft.columns if column.name != person)
+    if person is not None and person not in {*draft.names, *draft.left_out}:
+        known = ", ".join([*draft.names, *draft.left_out])
+        raise Refusal(ExitCode.USAGE, f"there is no column {person!r}; there are {known}")
+    return replace(
+        draft,
+        columns=columns,
+        left_out=tuple(name for name in draft.left_out if name != person),
+        unit=Unit.parse(unit),
+        person=person,
+        max_rows=1 if max_rows is None else max_rows,
+        rows_about=about,
+    )
+
+
+def _advise(screen: Screen, draft: Schema, out: Path | None) -> None:
+    """Say what the custodian has to do next."""
+    if draft.unit is None:
+        screen.note(f"First question: {QUESTION} Answer it in [table] of the schema.", "bold")
+    screen.note(
+        f"A draft made from the data: {len(draft.inferred)} columns carry values read off them. "
+        "Replace what is not public knowledge, then set confirmed = true."
+    )
+    if draft.left_out:
+        screen.note(f"Left out (too many different values): {', '.join(draft.left_out)}.")
+    if out is not None:
+        screen.note(f"Written to {out}.")
+
+
+def _document(draft: Schema, out: Path | None) -> dict[str, Any]:
+    return {
+        "schema": draft.to_json(),
+        "written": None if out is None else str(out),
+        "confirmed": draft.confirmed,
+        "inferred": {name: list(parts) for name, parts in draft.inferred.items()},
+        "question": QUESTION if draft.unit is None else None,
+    }

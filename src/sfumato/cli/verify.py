@@ -1,0 +1,49 @@
+"""`sfumato verify`: check a saved release without any data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.exits import ExitCode
+from sfumato.cli.screen import JsonOption, answering, write_json
+
+
+def verify(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="The public key (.pub) by which the release must be signed."
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The ledger in which the release must be booked."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a release: files, signature, books, and the release rebuilt without any data."""
+    with answering(as_json) as screen:
+        from sfumato.privacy.ledger import Ledger
+        from sfumato.privacy.saved import verify as check
+
+        book = None if ledger is None else Ledger.open(ledger)
+        with screen.working("checking the release"):
+            outcome = check(directory, key=key, ledger=book)
+        if as_json:
+            write_json({"ok": outcome.passed, **outcome.to_json()})
+        else:
+            for item in outcome.checks:
+                mark, style = ("ok ", "green") if item.passed else ("BAD", "bold red")
+                screen.out.print(mark, style=style, end=" ")
+                screen.out.print(item.words, soft_wrap=not screen.out.is_terminal)
+            screen.out.print()
+            words = "This release cannot be trusted: see what is marked BAD."
+            if outcome.passed and outcome.guarantee is not None:
+                words = outcome.guarantee.words()
+            screen.out.print(words, soft_wrap=not screen.out.is_terminal)
+        if not outcome.passed:
+            raise typer.Exit(int(ExitCode.VERIFICATION))

@@ -1,0 +1,1 @@
+"""Answers that are never collected in the clear: each client randomises its own."""

@@ -1,0 +1,54 @@
+"""The noise that suits a budget: geometric under pure ε, discrete Gaussian under zCDP.
+
+This module chooses by the public type of the budget alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.gaussian import GaussianNoise
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP
+
+__all__ = ["measure_counts"]
+
+
+def measure_counts(
+    budget: Budget, values: NDArray[np.int64], *, moves: int, label: str
+) -> NDArray[np.int64]:
+    """Add noise to integers of which one record moves a few by 1 each, and spend the whole slice.
+
+    Parameters
+    ----------
+    budget
+        The slice that is spent. Under ρ-zCDP the noise is Gaussian, else geometric.
+    values
+        The private integers.
+    moves
+        How many of them one added or removed record changes at most, by 1 each. A replaced record
+        must not move them further than 2·moves in L1 and √(2·moves) in L2.
+    label
+        The name of the answer in the transcript.
+
+    Notes
+    -----
+    Privacy: the L1 sensitivity and the squared L2 sensitivity are both `moves`, and twice that
+    under replace-one; that this holds is proved on the page of whoever calls.
+    """
+    sensitivity = Fraction(moves * (2 if budget.relation is Relation.REPLACE_ONE else 1))
+    left = budget.remaining
+    primitive: GeometricNoise | GaussianNoise
+    if isinstance(left, ZCDP):
+        primitive = GaussianNoise(shape=values.shape, squared_sensitivity=sensitivity, rho=left.rho)
+    else:
+        primitive = GeometricNoise(
+            shape=values.shape, sensitivity=sensitivity, epsilon=left.epsilon
+        )
+    noisy: NDArray[np.int64] = budget.measure(primitive, values, label=label)
+    return noisy

@@ -1,0 +1,286 @@
+"""Private quantiles by the exponential mechanism.
+
+Two forms: over a public list of candidates, which may be as generous as one likes (the rank error
+grows with the logarithm of their number only), and over every point of a public range, grouped by
+the intervals between the sorted data. The candidates and the range are public; this module may
+never read them off the data. Proof: docs/proofs/quantile.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato import noise
+from sfumato.mechanisms.choose import Choose
+from sfumato.mechanisms.laplace import LARGEST_COUNT
+from sfumato.mechanisms.weighted_choice import group_log_probabilities, weighted_choice
+from sfumato.noise.grid import to_units
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
+from sfumato.privacy.primitive import Change, Primitive
+
+__all__ = [
+    "IntervalQuantile",
+    "measure_interval_quantile",
+    "measure_quantile",
+    "quantile_scores",
+    "quantile_sensitivity",
+]
+
+Number = int | float | str | Fraction
+
+
+def quantile_sensitivity(quantile: Number, relation: Relation) -> int:
+    """Return how far one record moves a score of `quantile_scores`.
+
+    Parameters
+    ----------
+    quantile
+        The quantile a/b, between 0 and 1.
+    relation
+        What a neighbour is: max(a, b − a) for a record added or removed, b for one replaced.
+
+    Examples
+    --------
+    >>> quantile_sensitivity("0.95", Relation.ADD_REMOVE)
+    19
+    """
+    part = _checked_quantile(quantile)
+    above, whole = part.numerator, part.denominator
+    return whole if relation is Relation.REPLACE_ONE else max(above, whole - above)
+
+
+def quantile_scores(
+    values: ArrayLike, candidates: ArrayLike, quantile: Number
+) -> NDArray[np.int64]:
+    """Return how well each candidate splits the values: −|(b−a)·#{≤ c} − a·#{> c}|.
+
+    Parameters
+    ----------
+    values
+        The private values, one a record.
+    candidates
+        The public candidates, in any order.
+    quantile
+        The quantile a/b that is looked for.
+
+    Notes
+    -----
+    These are b times the scores −|(1−q)·#{≤ c} − q·#{> c}|, which need no number of records.
+
+    Examples
+    --------
+    >>> quantile_scores([1, 2, 3, 4], [0, 2, 4], 0.5).tolist()
+    [-4, 0, -4]
+    """
+    part = _checked_quantile(quantile)
+    data = np.sort(np.asarray(values).ravel())
+    at_most = np.searchsorted(data, np.asarray(candidates), side="right").astype(np.int64)
+    return _rank_scores(at_most, data.size, part)
+
+
+def measure_quantile(
+    budget: Budget,
+    values: ArrayLike,
+    *,
+    candidates: ArrayLike,
+    quantile: Number,
+    epsilon: Fraction,
+    label: str,
+) -> int:
+    """Choose the candidate nearest to a quantile, and return its place in the list.
+
+    Parameters
+    ----------
+    budget
+        What pays for it; its relation decides the sensitivity.
+    values
+        The private values, one a record.
+    candidates
+        The public candidates.
+    quantile
+        The quantile that is looked for.
+    epsilon
+        The pure loss of the choice.
+    label
+        The name of the choice in the transcript.
+
+    Notes
+    -----
+    Privacy: ε-DP by permute-and-flip, whose output alone is returned.
+    """
+    scores = quantile_scores(values, candidates, quantile)
+    primitive = Choose(
+        candidates=scores.size,
+        sensitivity=Fraction(quantile_sensitivity(quantile, budget.relation)),
+        epsilon=epsilon,
+    )
+    return int(budget.measure(primitive, scores, label=label))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalQuantile(Primitive):
+    """Choose a quantile among all whole numbers from low to high.
+
+    Parameters
+    ----------
+    low, high
+        The public range, both included; values outside count as its ends.
+    quantile
+        The quantile that is looked for.
+    epsilon
+        The pure loss.
+    relation
+        What a neighbour is.
+
+    Notes
+    -----
+    The input is an int64 array with one value a record, in steps of a public grid. All points
+    between two neighbouring values share a score, so that a choice takes n log n steps however
+    long the range is, and follows the exponential mechanism over all its points exactly.
+
+    Privacy: one record moves every score by at most Δ, and the rate is ε/2Δ
+    (docs/proofs/quantile.md); ε²/8-zCDP.
+    """
+
+    kind: ClassVar[str] = "interval quantile"
+
+    low: int
+    high: int
+    quantile: Fraction
+    epsilon: Fraction
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _checked_quantile(self.quantile)
+        if not -LARGEST_COUNT <= self.low <= self.high <= LARGEST_COUNT:
+            raise ValueError(
+                f"low must not exceed high, both within ±{LARGEST_COUNT}; "
+                f"got {self.low!r} and {self.high!r}"
+            )
+        if self.epsilon <= 0:
+            raise ValueError(f"epsilon must be positive and finite; got {self.epsilon!r}")
+
+    @property
+    def rate(self) -> Fraction:
+        """The factor of the scores in the exponent."""
+        return self.epsilon / (2 * quantile_sensitivity(self.quantile, self.relation))
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return ε, or ε²/8 under zCDP."""
+        if measure is ZCDP:
+            return ZCDP(self.epsilon**2 / 8)
+        return convert(PureDP(self.epsilon), measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is one int64 value a record."""
+        if not isinstance(value, np.ndarray) or value.dtype != np.int64 or value.ndim != 1:
+            raise ValueError("the input of a quantile must be a one-dimensional int64 array")
+
+    def sample(self, value: NDArray[np.int64]) -> int:
+        """Return the chosen point: first its interval, then uniformly within it."""
+        starts, widths, scores = self._intervals(value)
+        chosen = weighted_choice(scores, widths, rate=self.rate)
+        within = noise.uniform_integers(None, bound=int(widths[chosen]))
+        return int(starts[chosen]) + int(within)
+
+    def log_probability(self, value: NDArray[np.int64], output: int) -> float:
+        """Return the log-probability of a point."""
+        if not self.low <= output <= self.high:
+            return -math.inf
+        starts, widths, scores = self._intervals(value)
+        chosen = int(np.searchsorted(starts, output, side="right")) - 1
+        logs = group_log_probabilities(scores, widths, self.rate)
+        return float(logs[chosen]) - math.log(int(widths[chosen]))
+
+    def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
+        """Count the records that are in one input and not in the other."""
+        points, places = np.unique(np.concatenate([value, neighbour]), return_inverse=True)
+        counts = np.bincount(places[: value.size], minlength=points.size)
+        others = np.bincount(places[value.size :], minlength=points.size)
+        moved = int(np.abs(counts - others).sum())
+        if self.relation is Relation.REPLACE_ONE:
+            alike = value.size == neighbour.size
+            return Change(moved if alike else math.inf, 2, "records taken out and put in")
+        return Change(moved, 1, "records added or removed")
+
+    def _intervals(
+        self, value: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the stretches of equal score begin, their widths and their scores."""
+        data = np.sort(np.clip(value, self.low, self.high))
+        starts = np.unique(np.concatenate([np.array([self.low], dtype=np.int64), data]))
+        widths = np.diff(starts, append=self.high + 1)
+        at_most = np.searchsorted(data, starts, side="right").astype(np.int64)
+        return starts, widths, _rank_scores(at_most, data.size, self.quantile)
+
+
+def measure_interval_quantile(
+    budget: Budget,
+    values: ArrayLike,
+    *,
+    low: float,
+    high: float,
+    grid_exponent: int,
+    quantile: Number,
+    epsilon: Fraction,
+    label: str,
+) -> float:
+    """Choose a quantile of real numbers among all points of a grid from low to high.
+
+    Parameters
+    ----------
+    budget
+        What pays for it; its relation decides the sensitivity.
+    values
+        The private values, one a record; those outside the range count as its ends.
+    low, high
+        The public range.
+    grid_exponent
+        The public e: answers are multiples of 2^e.
+    quantile
+        The quantile that is looked for.
+    epsilon
+        The pure loss of the choice.
+    label
+        The name of the choice, counted in steps of the grid, in the transcript.
+
+    Notes
+    -----
+    Privacy: each value is cut and rounded by itself, which keeps neighbours neighbours; the choice
+    is `IntervalQuantile`, ε-DP.
+    """
+    ends = to_units([low, high], exponent=grid_exponent).tolist()
+    primitive = IntervalQuantile(
+        low=ends[0],
+        high=ends[1],
+        quantile=_checked_quantile(quantile),
+        epsilon=epsilon,
+        relation=budget.relation,
+    )
+    numbers = np.clip(np.asarray(values, dtype=np.float64).ravel(), low, high)
+    chosen = budget.measure(primitive, to_units(numbers, exponent=grid_exponent), label=label)
+    return math.ldexp(int(chosen), grid_exponent)
+
+
+def _rank_scores(at_most: NDArray[np.int64], records: int, quantile: Fraction) -> NDArray[np.int64]:
+    """Return −|(b−a)·#{≤ c} − a·#{> c}| = −|b·#{≤ c} − a·n| for a quantile a/b."""
+    return -np.abs(quantile.denominator * at_most - quantile.numerator * records)
+
+
+def _checked_quantile(quantile: Number) -> Fraction:
+    """Return a quantile as a simple fraction, or say what is allowed."""
+    part = noise.exact(quantile)
+    if not 0 <= part <= 1 or part.denominator > 10**6:
+        raise ValueError(
+            "quantile must be a fraction from 0 to 1 with a denominator of at most 1000000; "
+            f"got {quantile!r}"
+        )
+    return part

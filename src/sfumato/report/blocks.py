@@ -1,0 +1,121 @@
+"""What a page is made of.
+
+Renderers return these values and never write HTML: the templates do, and they escape everything.
+Only `Picture.svg` is markup, and only `sfumato.report.drawing` makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    words: str
+    form: str = "text"
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A paragraph that is there to be copied."""
+
+    words: str
+    form: str = "quote"
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Lines to be typed into a shell."""
+
+    lines: tuple[str, ...]
+    form: str = "commands"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing with what it shows in words, for those who cannot see it."""
+
+    svg: str
+    caption: str
+    form: str = "picture"
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Several small pictures side by side."""
+
+    pictures: tuple[Picture, ...]
+    form: str = "gallery"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table.
+
+    Parameters
+    ----------
+    head
+        The names of its columns.
+    rows
+        Its cells, as text.
+    numbers
+        Which columns hold numbers and are set flush right.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[int, ...] = ()
+    form: str = "grid"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for."""
+
+    pairs: tuple[tuple[str, str], ...]
+    form: str = "facts"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Short points, one under another."""
+
+    points: tuple[str, ...]
+    form: str = "listing"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A table with the picture of the same figures beside it."""
+
+    grid: Grid
+    picture: Picture
+    form: str = "beside"
+
+
+Block: TypeAlias = Text | Quote | Commands | Picture | Gallery | Grid | Facts | Listing | Beside
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Parameters
+    ----------
+    name
+        Its anchor.
+    title
+        Its heading.
+    blocks
+        What it shows.
+    source
+        Where its figures come from, so that a reader can trace them.
+    """
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+    source: str

@@ -1,0 +1,134 @@
+"""The page of a release: one HTML file that needs nothing else, for readers and for the record.
+
+A page is drawn from a release that was checked first; a folder that fails its check gets none. It
+certifies nothing itself: whoever doubts it checks the release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.privacy import certificate as certificates
+from sfumato.privacy.release import Release
+from sfumato.privacy.saved import REPORT, Verification, load, verify
+from sfumato.report import generic
+from sfumato.report.blocks import Section
+from sfumato.report.renderers import sections_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["UnsoundRelease", "report_page", "save_report", "templates"]
+
+
+class UnsoundRelease(ValueError):
+    """A saved release failed its check, so that no page is drawn of it."""
+
+
+@cache
+def templates(*packages: str) -> Environment:
+    """Return the environment of templates: this package's own and those of others.
+
+    Parameters
+    ----------
+    packages
+        Further packages whose `templates` folder is looked into.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    loaders = [PackageLoader(package) for package in ("sfumato.report", *packages)]
+    return Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def report_page(
+    release: Release, certificate: dict[str, Any], verification: Verification | None
+) -> str:
+    """Return the page of a release.
+
+    Parameters
+    ----------
+    release
+        The release, rebuilt from its transcript.
+    certificate
+        Its certificate.
+    verification
+        What the check said; `None` for a release that is not saved.
+    """
+    template = templates().get_template("report.html")
+    return template.render(
+        title=f"A release of {release.kind}",
+        guarantee=release.guarantee,
+        headline=generic.headline(release.guarantee),
+        made=release.provenance.time,
+        sections=_sections(release, certificate, verification),
+    )
+
+
+def _sections(
+    release: Release, certificate: dict[str, Any], verification: Verification | None
+) -> tuple[Section, ...]:
+    return (
+        generic.released(release, certificate),
+        generic.promised(release.guarantee),
+        *sections_of(release),
+        generic.planned(release),
+        generic.assumed(release),
+        generic.booked(certificate),
+        generic.check(verification, certificate),
+        generic.ethics(release, certificate),
+        generic.versions(certificate),
+    )
+
+
+def save_report(release: Release | str | Path, path: str | Path | None = None) -> Path:
+    """Write the page of a release.
+
+    Parameters
+    ----------
+    release
+        A release, or the folder it was saved in, which is checked first.
+    path
+        The file; by default `report.html` in the folder of the saved release.
+    """
+    if isinstance(release, Release):
+        if path is None:
+            raise ValueError(
+                "a release that is not saved has no folder for its report; give the path of a "
+                "file, or save the release and report its folder"
+            )
+        document = certificates.certify(release, release.files())
+        return _written(Path(path), report_page(release, document, None))
+    folder = Path(release)
+    verification = verify(folder)
+    if not verification.passed:
+        failed = next(check.words for check in verification.checks if not check.passed)
+        raise UnsoundRelease(f"{folder} failed its check ({failed}); no report is drawn of it")
+    document = json.loads((folder / certificates.NAME).read_bytes())
+    page = report_page(load(folder), document, verification)
+    return _written(folder / REPORT if path is None else Path(path), page)
+
+
+def _written(path: Path, page: str) -> Path:
+    """Write a page whole or not at all, over an older one if there is one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page)
+        os.chmod(draft, 0o644)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+    return path

@@ -1,0 +1,119 @@
+"""Pictures of released tables, one column or one pair of columns at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.report.blocks import Picture
+from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, drawn, shortened
+from sfumato.tabular.noisy_tables import NoisyTables
+
+#: More values than these cannot be told apart in a picture.
+MOST_VALUES = 32
+MOST_IN_PAIR = 24
+#: Cells carry their figures where there is room for them.
+MOST_FIGURES = 72
+
+
+def column_picture(release: NoisyTables, name: str) -> Picture:
+    """Draw the counts of one column with the margins of their noise."""
+    frame = release.marginal([name])
+    counts, size = frame["count"].to_numpy()[:MOST_VALUES], float(frame["margin"][0])
+    labels = [shortened(str(text)) for text in frame[name][:MOST_VALUES]]
+    hidden = frame.height - len(counts)
+    height = 0.75 + 0.21 * len(counts)
+    svg = drawn(
+        f"column {name}", (4.2, height), lambda figure: _bars(figure, name, labels, counts, size)
+    )
+    more = f"; {hidden} more values are in the files" if hidden else ""
+    largest = int(np.argmax(counts))
+    caption = (
+        f"{name}: counts ± {size:,.4g}; most often {labels[largest]}, about "
+        f"{counts[largest]:,.0f} rows{more}."
+    )
+    return Picture(svg, caption)
+
+
+def _bars(
+    figure: Any, name: str, labels: list[str], counts: NDArray[np.float64], size: float
+) -> None:
+    axis = figure.subplots()
+    places = np.arange(len(counts))
+    axis.barh(places, counts, color=FILL, height=0.72)
+    axis.errorbar(
+        counts, places, xerr=[np.minimum(size, counts), np.full(len(counts), size)],
+        fmt="none", ecolor=ACCENT, elinewidth=1.1, capsize=2, capthick=1.1,
+    )  # fmt: skip
+    axis.set_yticks(places, labels)
+    axis.invert_yaxis()
+    axis.set_xlim(left=0)
+    axis.spines["left"].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="x", color=PALE, linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.set_title(shortened(name, 40), loc="left", fontsize=10.5, fontweight="bold", color=INK)
+
+
+def fits_a_picture(release: NoisyTables, pair: tuple[int, int]) -> bool:
+    """Tell whether a pair of columns has few enough values to be drawn."""
+    return all(1 < release.public.sizes[column] <= MOST_IN_PAIR for column in pair)
+
+
+def pair_picture(release: NoisyTables, pair: tuple[int, int]) -> Picture:
+    """Draw how one column is spread within each value of the other."""
+    sizes = release.public.sizes
+    down, across = (
+        release.public.columns[column] for column in sorted(pair, key=lambda c: (-sizes[c], c))
+    )
+    counts = release.counts([down, across])
+    # A line whose whole count drowns in its noise has no shares worth drawing.
+    known = counts.sum(axis=1) > float(release.marginal([down])["margin"][0])
+    totals = np.where(known, counts.sum(axis=1), 1.0)
+    shares = np.where(known[:, None], counts / totals[:, None], np.nan)
+    texts = tuple([shortened(v, 14) for v in release.public.labels(c)] for c in (down, across))
+    svg = drawn(
+        f"pair {down} {across}",
+        (max(3.0, 1.9 + 0.42 * shares.shape[1]), 1.3 + 0.25 * shares.shape[0]),
+        lambda figure: _heat(figure, shares, texts, (down, across)),
+    )
+    blank = int((~known).sum())
+    note = f" {blank} lines with too few rows to tell from noise are left blank." if blank else ""
+    return Picture(svg, f"{across} within each value of {down}.{note}")
+
+
+def _heat(
+    figure: Any,
+    shares: NDArray[np.float64],
+    texts: tuple[list[str], ...],
+    names: tuple[str, str],
+) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    axis = figure.subplots()
+    top = 1.3 * max(float(np.nanmax(shares, initial=0.0)), 1e-9)
+    shades = LinearSegmentedColormap.from_list("sfumato", SHADES)
+    axis.pcolormesh(
+        np.ma.masked_invalid(shares), cmap=shades, vmin=0, vmax=top, edgecolors="white", linewidth=1
+    )
+    axis.set_yticks(np.arange(shares.shape[0]) + 0.5, texts[0])
+    turned = max(map(len, texts[1])) > 5
+    axis.set_xticks(
+        np.arange(shares.shape[1]) + 0.5, texts[1],
+        rotation=40 if turned else 0, ha="right" if turned else "center",
+    )  # fmt: skip
+    axis.invert_yaxis()
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    axis.set_ylabel(shortened(names[0], 30), color=SOFT)
+    axis.set_title(shortened(names[1], 30), loc="left", fontsize=10.5, fontweight="bold", color=INK)
+    if shares.size <= MOST_FIGURES:
+        for (line, column), share in np.ndenumerate(shares):
+            if not np.isnan(share):
+                colour = "white" if share > 0.5 * top else INK
+                axis.text(
+                    column + 0.5, line + 0.5, f"{100 * share:.0f}",
+                    ha="center", va="center", fontsize=7.5, color=colour,
+                )  # fmt: skip

@@ -1,0 +1,105 @@
+"""A naive Bayes classifier from noisy two-way tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from sfumato.data.schema import Schema
+from sfumato.data.table import Table
+from sfumato.sklearn.base import PrivateEstimator
+from sfumato.tabular.marginals import Marginals
+
+if TYPE_CHECKING:
+    from sfumato.privacy.ledger import Ledger
+
+
+class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Classify by the noisy counts of each feature with the target.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the training table; there is no default.
+    schema
+        The declared columns, features and target.
+    target
+        The column to predict; it must be a category.
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    ledger
+        Where the loss is booked, once each time `fit` is called.
+
+    Notes
+    -----
+    Privacy: `fit` is a release of `Marginals` over the pairs (feature, target); predictions are
+    post-processing (docs/proofs/marginals.md). Cross-validation fits several times and pays each
+    time.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any,
+        schema: Any,
+        target: str,
+        delta: Any = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.target = target
+        self.delta = delta
+        self.ledger = ledger
+
+    def _method(self) -> Marginals:
+        pairs = [(name, self.target) for name in self._features()]
+        return Marginals(epsilon=self.epsilon, delta=self.delta, tables=pairs or [(self.target,)])
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release the noisy tables of features and target.
+
+        Parameters
+        ----------
+        X
+            A data frame with the features.
+        y
+            The target, one value a row.
+        """
+        table = self._table(X, y)
+        release = self._fit_release(self._method(), table)
+        labels = table.public.labels(self.target)
+        self.classes_ = np.array(labels, dtype=object)
+        # One pseudo-row a class keeps every probability positive.
+        prior = release.counts([self.target]) + 1.0
+        self.log_prior_ = np.log(prior / prior.sum())
+        self.log_tables_ = {}
+        for name in self._features():
+            counts = release.counts([name, self.target]) + 1.0 / table.public.domain[name]
+            self.log_tables_[name] = np.log(counts / counts.sum(axis=0))
+        return self
+
+    def predict_log_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return for each row and class the log of its unnormalised probability."""
+        features = self._features()
+        columns = [column for column in self._declared().columns if column.name in features]
+        scores = np.tile(self.log_prior_, (len(X), 1))
+        if features:
+            encoded = Table(X, Schema(columns=tuple(columns))).counts
+            for number, column in enumerate(columns):
+                scores += self.log_tables_[column.name][encoded.codes(number)]
+        return np.asarray(scores, dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[np.object_]:
+        """Return the likeliest class of each row."""
+        chosen: NDArray[np.object_] = self.classes_[self.predict_log_scores(X).argmax(axis=1)]
+        return chosen
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class for each row."""
+        scores = self.predict_log_scores(X)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)

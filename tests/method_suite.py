@@ -1,0 +1,155 @@
+"""The suite that every method passes: record and replay, save and load, refusals, rehearsals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError, fields
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from sfumato import noise
+from sfumato.privacy.accounts import check_accounts
+from sfumato.privacy.door import rehearse
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.record import record, replay
+from sfumato.privacy.registry import resolve
+from sfumato.privacy.saved import load, verify
+
+
+class MethodSuite:
+    """Subclass it in a method's test module and say what is tested.
+
+    Attributes
+    ----------
+    name
+        The method's name in the catalogue.
+    options
+        Its parameters, without epsilon.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[dict[str, Any]] = {}
+
+    def method(self, epsilon: Any = 1, **options: Any) -> Any:
+        return resolve(self.name)(epsilon=epsilon, **{**self.options, **options})
+
+    def data(self) -> Any:
+        """Return private data."""
+        raise AssertionError("say what is tested")
+
+    def neighbours(self) -> list[tuple[Any, Any]]:
+        """Return pairs of neighbouring data, the nastiest that are known among them."""
+        raise AssertionError("say what is tested")
+
+    def fact(self, release: Any) -> np.ndarray:
+        """Return what a release says, as numbers."""
+        raise AssertionError("say what is tested")
+
+    @pytest.fixture(autouse=True)
+    def _quiet_home(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        monkeypatch.delenv("SFUMATO_KEY", raising=False)
+
+    def test_replay_keeps_every_declaration_and_the_loss_within_the_guarantee(self):
+        method = self.method()
+        for here, there in self.neighbours():
+            for one, other in ((here, there), (there, here)):
+                for seed in range(6):
+                    with noise.seeded(seed):
+                        script = record(method, one)
+                    mirror = replay(method, other, script)
+                    broken = [
+                        (step.label, change)
+                        for step, change in script.changes(mirror)
+                        if not change.holds
+                    ]
+                    assert not broken
+                    if isinstance(method.working_loss(), PureDP):
+                        loss = script.loss_against(mirror)
+                        assert abs(loss) <= float(method.working_loss().epsilon) * (1 + 1e-9)
+
+    def test_the_books_of_every_transcript_add_up(self):
+        method, data = self.method(), self.data()
+        release = method.release(data)
+        check_accounts(release.transcript, method.working_loss(), data.public)
+
+    def test_save_load_and_verify(self, tmp_path):
+        release = self.method().release(self.data())
+        folder = release.save(tmp_path / "out")
+        outcome = verify(folder)
+        assert outcome.passed, str(outcome)
+        np.testing.assert_array_equal(self.fact(load(folder)), self.fact(release))
+        assert release.words() and release.guarantee.words()
+
+    def test_the_same_bits_give_the_same_release(self):
+        facts = []
+        for seed in (1, 1, 2):
+            with noise.seeded(seed):
+                facts.append(self.fact(self.method().release(self.data())))
+        np.testing.assert_array_equal(facts[0], facts[1])
+        assert not np.array_equal(facts[0], facts[2])
+
+    def test_parameters_go_through_plain_files(self):
+        method = self.method(epsilon="1/3")
+        assert type(method).from_parameters(method.parameters()) == method
+        with pytest.raises(ValueError, match="unknown parameter"):
+            type(method).from_parameters({**method.parameters(), "nonsense": 1})
+
+    def test_a_method_does_not_change(self):
+        method = self.method()
+        for item in fields(method):
+            with pytest.raises(FrozenInstanceError):
+                setattr(method, item.name, 1)
+
+    def test_epsilon_has_no_default_and_is_checked(self):
+        kind = resolve(self.name)
+        with pytest.raises(TypeError, match="epsilon"):
+            kind(**self.options)
+        for bad in (0, -1.0, math.nan, math.inf, "x", None, True):
+            with pytest.raises(ValueError, match="epsilon must be positive and finite; got"):
+                self.method(epsilon=bad)
+
+    def test_data_of_another_kind_are_refused_before_anything_is_spent(self, tmp_path):
+        class Strange:
+            kind = "strange"
+
+        class Data:
+            public = Strange()
+
+        ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(5), unit="row")
+        with pytest.raises(ValueError, match="is for data of the kind"):
+            self.method().release(Data(), ledger=ledger)
+        assert ledger.spent == PureDP(0) and ledger.history() == []
+
+    def test_more_budget_never_means_more_noise(self):
+        public = self.data().public
+        margins = [
+            [step.figures["margin"] for step in self.method(epsilon=epsilon).plan(public).steps]
+            for epsilon in ("1/10", 1, 10)
+        ]
+        for less, more in pairwise(margins):
+            assert all(a >= b for a, b in zip(less, more, strict=True))
+
+    def test_the_plan_tells_costs_that_add_up_to_no_more_than_the_guarantee(self):
+        method = self.method()
+        plan = method.plan(self.data().public)
+        total = plan.steps[0].loss
+        for step in plan.steps[1:]:
+            total = total + step.loss
+        assert total.fits(method.working_loss())
+        assert method.name in str(plan)
+        assert plan.to_json()["steps"]
+
+    def test_a_rehearsal_needs_no_data_and_promises_nothing(self):
+        public = self.data().public
+        release = rehearse(self.method(), public, rows=20, generator=noise.generator(1))
+        assert not release.guarantee.private
+        assert self.fact(release).shape == self.fact(self.method().release(self.data())).shape
+
+    def test_a_release_can_be_drawn(self):
+        figure = self.method().release(self.data()).plot()
+        assert figure.axes
