@@ -19,14 +19,20 @@ HEAD = re.compile(r"\A---\nproves:\n((?:  - .+\n)+)stamp: (\S+)\n---\n")
 
 
 def code_of(path: Path) -> str:
-    """Return a file's code without comments, docstrings and layout."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    """Return a file's code without docstrings, comment lines and blank lines."""
+    text = path.read_text()
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return ast.unparse(tree)
+                docstrings |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    lines = (
+        line.rstrip()
+        for number, line in enumerate(text.splitlines(), 1)
+        if number not in docstrings
+    )
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
 
 
 def stamp_of(files: list[str]) -> str:

@@ -133,6 +133,15 @@ def test_nothing_is_spent_when_the_folder_is_taken(run, patients, ledger, tmp_pa
     assert spent(ledger) == 0
 
 
+def test_nothing_is_spent_when_the_folder_cannot_be_made(run, patients, ledger, tmp_path):
+    (tmp_path / "file").touch()
+    told = run(
+        "table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "file/o"
+    )
+    assert told.code == ExitCode.USAGE and "file" in told.err
+    assert spent(ledger) == 0
+
+
 def test_nothing_is_spent_when_the_key_is_missing(run, patients, ledger):
     told = run(
         "table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o",

@@ -5,7 +5,8 @@ from sfumato.privacy.guarantee import Relation
 
 
 def opened(limit, relation=Relation.ADD_REMOVE):
-    return Budget(limit=limit, relation=relation, account=_Account(Sampler()), path=(), key=_KEY)
+    account = _Account(limit, relation, Sampler(), booked=False)
+    return Budget(account=account, path=(), key=_KEY)
 
 
 def transcript_of(budget):

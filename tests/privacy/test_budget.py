@@ -1,3 +1,7 @@
+import copy
+import os
+import pickle
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -5,23 +9,26 @@ import pytest
 
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.noise import seeded
 from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts
 from sfumato.privacy.budget import (
     _KEY,
     Budget,
     BudgetClosed,
     Sampler,
+    SeededDraw,
     SliceExceeded,
     _Account,
 )
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.transcript import Entry, Slice, Transcript
 from tests.privacy.toy import TallyPublic
 
 
 def opened(limit, relation=Relation.ADD_REMOVE):
-    return Budget(limit=limit, relation=relation, account=_Account(Sampler()), path=(), key=_KEY)
+    account = _Account(limit, relation, Sampler(), booked=False)
+    return Budget(account=account, path=(), key=_KEY)
 
 
 def noise(epsilon, sensitivity=1):
@@ -33,13 +40,7 @@ ZERO = np.zeros(1, dtype=np.int64)
 
 def test_a_budget_cannot_be_made_outside_the_door():
     with pytest.raises(PermissionError, match="by the door only"):
-        Budget(
-            limit=PureDP(1),
-            relation=Relation.ADD_REMOVE,
-            account=_Account(Sampler()),
-            path=(),
-            key=object(),
-        )
+        Budget(account=opened(PureDP(1))._account, path=(), key=object())
 
 
 def test_ten_tenths_fit_and_an_eleventh_is_refused_before_it_draws():
@@ -117,7 +118,7 @@ def test_labels_and_slices_are_unique():
 
 def test_nothing_is_drawn_after_the_door_is_closed():
     budget = opened(PureDP(1))
-    budget._account.open = False
+    budget._account.close()
     with pytest.raises(BudgetClosed):
         budget.measure(noise("1/10"), ZERO, label="x")
 
@@ -127,6 +128,77 @@ def test_outputs_cannot_be_changed_through_what_the_primitive_returned():
     output = budget.measure(noise("1/10"), ZERO, label="x")
     with pytest.raises(ValueError, match="read-only"):
         output[0] = 7
+
+
+def test_handles_are_not_copied_pickled_or_changed():
+    budget = opened(PureDP(1))
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="not copied or pickled"):
+            attempt(budget)
+    with pytest.raises(AttributeError):
+        budget.limit = PureDP(100)
+
+
+def test_threads_cannot_overspend_together():
+    budget = opened(PureDP(1))
+    refused = []
+
+    def spend(number):
+        try:
+            budget.measure(noise("1/10"), ZERO, label=str(number))
+        except SliceExceeded:
+            refused.append(number)
+
+    threads = [threading.Thread(target=spend, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(budget._account.transcript()) == 10 and len(refused) == 30
+
+
+def test_a_budget_does_not_work_in_another_process():
+    budget = opened(PureDP(1))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            budget.measure(noise("1/10"), ZERO, label="x")
+            os.write(writer, b"drawn")
+        except BudgetClosed:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 100) == b"refused"
+    budget.measure(noise("1/10"), ZERO, label="x")
+
+
+def test_seeded_bits_are_noted_when_they_are_drawn_and_refused_where_booked():
+    budget = opened(PureDP(1))
+    budget.measure(noise("1/10"), ZERO, label="x")
+    assert budget._account.transcript().marks == ()
+    with seeded(1):
+        budget.measure(noise("1/10"), ZERO, label="y")
+    assert budget._account.transcript().marks == ("seeded",)
+    account = _Account(PureDP(1), Relation.ADD_REMOVE, Sampler(), booked=True)
+    booked = Budget(account=account, path=(), key=_KEY)
+    with seeded(1), pytest.raises(SeededDraw):
+        booked.measure(noise("1/10"), ZERO, label="x")
+    assert booked.remaining == PureDP(1)
+
+
+def test_an_interrupted_draw_leaves_nothing_to_publish_and_stays_paid(monkeypatch):
+    budget = opened(PureDP(1))
+
+    def interrupted(self, value):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GeometricNoise, "sample", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        budget.measure(noise("1/10"), ZERO, label="x")
+    assert len(budget._account.transcript()) == 0
+    assert budget.remaining == PureDP("9/10")
 
 
 class TestBooks:
@@ -142,6 +214,28 @@ class TestBooks:
     def test_an_honest_transcript_adds_up(self, relation):
         transcript = Transcript.from_files(self.transcript(relation).to_files())
         check_accounts(transcript, PureDP(1), TallyPublic(3, relation=relation))
+
+    def test_a_part_does_not_reset_the_books(self):
+        cost = PureDP(1).to_json()
+        entries = tuple(
+            Entry(label, (label,), noise(1).signature(), cost, (0,)) for label in ("s", "p", "q")
+        )
+        slices = (Slice(("s",), cost, False), Slice(("p",), cost, True), Slice(("q",), cost, True))
+        with pytest.raises(BooksDoNotAdd):
+            check_accounts(Transcript(entries, slices), PureDP(1), TallyPublic(3))
+        check_accounts(Transcript(entries[1:], slices[1:]), PureDP(1), TallyPublic(3))
+        after = Entry("after", (), noise(1).signature(), cost, (0,))
+        books = Transcript((*entries[1:], after), slices[1:])
+        with pytest.raises(BooksDoNotAdd):
+            check_accounts(books, PureDP(1), TallyPublic(3))
+
+    def test_a_price_is_computed_again_from_the_signature(self):
+        entry = Entry("x", (), noise(1000).signature(), PureDP(1).to_json(), (0,))
+        with pytest.raises(BooksDoNotAdd, match="another price"):
+            check_accounts(Transcript((entry,)), PureDP(1), TallyPublic(3))
+        unknown = Entry("x", (), {"kind": "magic"}, PureDP(1).to_json(), (0,))
+        with pytest.raises(ValueError, match="unknown"):
+            check_accounts(Transcript((unknown,)), PureDP(1), TallyPublic(3))
 
     def test_a_larger_spend_than_booked_is_found(self):
         with pytest.raises(BooksDoNotAdd):

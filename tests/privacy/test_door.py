@@ -1,3 +1,8 @@
+import contextlib
+import copy
+import os
+import threading
+
 import numpy as np
 import pytest
 
@@ -59,6 +64,18 @@ def test_what_a_method_hides_on_itself_does_not_reach_the_release(data):
         toy.Smuggler(epsilon=1).release(data)
 
 
+def test_what_a_method_writes_into_its_parameters_or_facts_does_not_reach_the_release(data):
+    release = toy.Scribbler(epsilon=1).release(data)
+    assert release.provenance.method.parameters() == {"epsilon": "1", "note": 1}
+    assert release.provenance.public == PUBLIC
+
+
+def test_a_method_that_states_less_than_it_may_spend_is_refused(data, ledger):
+    with pytest.raises(ValueError, match="states ε = 1 but may spend ε = 100"):
+        toy.Understater(epsilon=1).release(data, ledger=ledger)
+    assert ledger.history() == []
+
+
 def test_a_release_that_is_no_function_of_its_transcript_fails_verification(data, tmp_path):
     release = toy.BackRoom(epsilon=0.01).release(data)
     release.save(tmp_path / "out")
@@ -79,7 +96,7 @@ def test_a_breakdown_tells_no_private_value_and_leaves_the_ledger_right(data, le
     with pytest.raises(door.MeasurementFailed) as caught:
         toy.Clumsy(epsilon=0.5).release(data, ledger=ledger)
     assert "secret" not in str(caught.value)
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
     assert "stays booked" in str(caught.value)
     assert ledger.spent == PureDP("0.5")
     assert [entry.status for entry in ledger.history()] == ["aborted"]
@@ -151,6 +168,71 @@ class TestSession:
         session = Asker(epsilon=1).open(data)
         session.close()
         with pytest.raises(BudgetClosed):
+            session.ask(0)
+
+    def test_threads_get_no_more_answers_than_were_paid(self, data):
+        session = Asker(epsilon=1).open(data)
+        answers = []
+
+        def ask():
+            with contextlib.suppress(SliceExceeded):
+                answers.append(session.ask(1))
+
+        threads = [threading.Thread(target=ask) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(answers) == 4
+        assert len(session.close().counts) == 4
+
+    def test_a_forked_session_answers_nothing(self, data):
+        session = Asker(epsilon=1).open(data)
+        child = os.fork()
+        if child == 0:
+            try:
+                session.ask(1)
+                os._exit(1)
+            except BudgetClosed:
+                os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert isinstance(session.ask(1), int)
+
+    def test_seeded_answers_are_marked_whenever_they_were_drawn(self, data, ledger):
+        session = Asker(epsilon=1).open(data)
+        with noise.seeded(1):
+            session.ask(0)
+        assert not session.close().guarantee.private
+        booked = Asker(epsilon=1).open(data, ledger=ledger)
+        with noise.seeded(1), pytest.raises(RuntimeError, match="seeded"):
+            booked.ask(0)
+        assert booked.close().guarantee.private
+
+    def test_a_breakdown_holds_no_private_value_and_the_session_goes_on(self, data, monkeypatch):
+        session = Asker(epsilon=1).open(data)
+        first = session.ask(0)
+        original = Asker._ask
+
+        def broken(self, data, budget, question, number):
+            budget.take("1/4", str(number))
+            raise ValueError(f"secret {data.codes}")
+
+        monkeypatch.setattr(Asker, "_ask", broken)
+        with pytest.raises(door.MeasurementFailed) as caught:
+            session.ask(1)
+        assert "secret" not in str(caught.value) and caught.value.__context__ is None
+        monkeypatch.setattr(Asker, "_ask", original)
+        second = session.ask(2)
+        assert session.close().counts.tolist() == [first, second]
+
+    def test_a_session_cannot_be_copied(self, data):
+        session = Asker(epsilon=1).open(data)
+        with pytest.raises(TypeError, match="not copied"):
+            copy.copy(session)
+
+    def test_an_answer_comes_from_a_fresh_copy_of_the_method(self, data):
+        session = toy.PeekingAsker(epsilon=1).open(data)
+        with pytest.raises(AttributeError, match="seen"):
             session.ask(0)
 
     def test_reopening_pays_again(self, data, ledger):

@@ -22,8 +22,13 @@ def test_words_give_the_odds_rounded_up():
     assert float("1.23") > math.exp(0.2)
 
 
+@pytest.mark.parametrize("epsilon", [31, 1e6, 1e300])
+def test_a_huge_epsilon_is_called_what_it_is(epsilon):
+    assert "no protection in practice" in guarantee(PureDP(epsilon)).words()
+
+
 def test_words_tell_the_chance_of_failure():
-    assert "but for a chance of at most 1e-9" in guarantee(ApproxDP(1, "1e-9")).words()
+    assert "and a further 1e-9 at most" in guarantee(ApproxDP(1, "1e-9")).words()
 
 
 def test_rho_is_translated_into_odds():

@@ -125,12 +125,24 @@ def test_json_round_trip(loss):
     assert zero(type(loss)).fits(loss)
 
 
+def test_directed_rounding_ends_even_at_the_extremes():
+    assert log_up(Fraction(1)) == log_down(Fraction(1)) == 0
+    near = Fraction(10**60 + 1, 10**60)
+    assert log_down(near) == 0 < log_up(near)
+    assert log_up(1 / near) == 0 > log_down(1 / near)
+    assert exp_down(Fraction(-(10**10))) == 0 < exp_up(Fraction(-(10**10)))
+    with pytest.raises(OverflowError, match="not computed"):
+        exp_up(Fraction(10**7))
+
+
 def test_extreme_figures_are_shown_and_converted():
     assert str(PureDP("1e400")) == "ε = 1e+400"
     assert str(PureDP("1/3")) == "ε ≈ 0.333333"
     assert ApproxDP("1e-45", "1e-9").group(3).delta >= Fraction(3, 10**9)
     assert ZCDP(1).approximate("1e-400").epsilon > 30
     assert ZCDP.within(ApproxDP(1, "1e-400")).rho > 0
+    assert ZCDP.within(ApproxDP("1e-20", "1e-30")).rho > 0
+    assert ZCDP.within(ApproxDP("1e400", "1e-9")).rho > 1
     assert convert(ApproxDP(1, 0), ZCDP) == ZCDP("1/2")
 
 

@@ -1,9 +1,12 @@
 import math
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from sfumato import noise
+from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.record import Diverged, record, replay
 from tests.privacy import toy
 from tests.privacy.toy import NoisyTally, Tally, TallyPublic
@@ -50,6 +53,30 @@ def test_a_wrong_declaration_is_found():
 def test_control_flow_that_depends_on_the_data_is_found():
     method = toy.Peeker(epsilon=1)
     with pytest.raises(Diverged, match="on the neighbour"):
+        replay(method, MORE, record(method, DATA))
+
+
+def test_a_slice_whose_name_depends_on_the_data_is_found():
+    method = toy.SlicePeeker(epsilon=1)
+    with pytest.raises(Diverged):
+        replay(method, MORE, record(method, DATA))
+
+
+def test_a_published_field_that_a_primitive_does_not_compare_is_found():
+    @dataclass(frozen=True, kw_only=True)
+    class Chatty(GeometricNoise):
+        remark: int = field(default=0, compare=False)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Chatterbox(NoisyTally):
+        def _measure(self, data, budget):
+            noise = Chatty(
+                shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1), remark=data.codes.size
+            )
+            budget.measure(noise, data.counts(), label="counts")
+
+    method = Chatterbox(epsilon=1)
+    with pytest.raises(Diverged):
         replay(method, MORE, record(method, DATA))
 
 

@@ -3,10 +3,13 @@ import json
 import numpy as np
 import pytest
 
+from sfumato import noise
 from sfumato.privacy import keys
+from sfumato.privacy.canonical import digest
+from sfumato.privacy.certificate import sealed
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
-from sfumato.privacy.saved import NotARelease, load, verify
+from sfumato.privacy.saved import NotARelease, load, pretty, verify
 from sfumato.privacy.transcript import Entry, Transcript
 from tests.privacy.toy import NoisyTally, Tally, TallyPublic
 
@@ -15,6 +18,12 @@ from tests.privacy.toy import NoisyTally, Tally, TallyPublic
 def _no_key(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("SFUMATO_KEY", raising=False)
+
+
+def reseal(folder, document):
+    """Write a forged certificate as a forger without a key would: with a digest that fits."""
+    body = {name: item for name, item in document.items() if name not in ("digest", "signature")}
+    (folder / "certificate.json").write_bytes(pretty(sealed(body, None)))
 
 
 @pytest.fixture
@@ -68,8 +77,51 @@ def test_a_rewritten_certificate_with_more_epsilon_than_paid_is_caught(folder):
     place = folder / "certificate.json"
     document = json.loads(place.read_text())
     document["parameters"]["epsilon"] = "1/2"
-    place.write_text(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    assert "states another loss" in str(verify(folder))
+    reseal(folder, document)
+    assert "spends ε = 1 where ε = 0.5 is left" in str(verify(folder))
+
+
+@pytest.mark.parametrize(
+    ("place", "lie"),
+    [
+        (("guarantee", "caveat"), ""),
+        (("guarantee", "statement"), "ε = 0 for everyone"),
+        (("guarantee", "loss", "epsilon"), "1/1000"),
+        (("guarantee", "ledger"), "patients.ledger#1"),
+        (("plan", "notes"), ["perfect"]),
+        (("kind",), "something else"),
+    ],
+)
+def test_a_resealed_certificate_that_lies_is_caught(tmp_path, place, lie):
+    with noise.seeded(1):
+        seeded = NoisyTally(epsilon=1).release(Tally([0], TallyPublic(3)))
+    folder = seeded.save(tmp_path / "seeded")
+    document = json.loads((folder / "certificate.json").read_text())
+    inner = document
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = lie
+    reseal(folder, document)
+    outcome = verify(folder)
+    assert not outcome.passed
+    with pytest.raises(NotARelease, match="does not verify"):
+        load(folder)
+
+
+def test_rewritten_or_added_files_with_new_hashes_are_caught(folder):
+    document = json.loads((folder / "certificate.json").read_text())
+    for name, content in (("README.txt", b"All is well."), ("raw.csv", b"0,1,1")):
+        original = (folder / name).read_bytes() if (folder / name).exists() else None
+        (folder / name).write_bytes(content)
+        forged = {**document, "files": {**document["files"], name: digest(content)}}
+        reseal(folder, forged)
+        assert not verify(folder).passed, name
+        if original is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(original)
+    reseal(folder, document)
+    assert verify(folder).passed
 
 
 def test_signatures(release, tmp_path):
@@ -106,6 +158,34 @@ def test_verification_against_the_ledger(tmp_path):
     assert "not booked in b.ledger" in str(verify(folder, ledger=other))
 
 
+def test_a_release_that_borrows_another_ones_entry_is_caught(tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(2))
+    data = Tally([0, 1, 1], TallyPublic(3))
+    method = NoisyTally(epsilon=1)
+    honest = method.release(data, ledger=ledger).save(tmp_path / "honest")
+    entry = json.loads((honest / "certificate.json").read_text())
+    for number, unbooked in enumerate((method, NoisyTally(epsilon=50))):
+        folder = unbooked.release(data).save(tmp_path / f"forged{number}")
+        document = json.loads((folder / "certificate.json").read_text())
+        document["ledger"] = entry["ledger"]
+        document["guarantee"]["ledger"] = entry["guarantee"]["ledger"]
+        document["guarantee"]["statement"] = document["guarantee"]["statement"].replace(
+            "not composed with other releases", "composed in a.ledger#1"
+        )
+        (folder / "README.txt").write_bytes(
+            (folder / "README.txt")
+            .read_bytes()
+            .replace(
+                b"It was not composed with other releases of the same data: losses add up.",
+                b"The loss is composed with all other releases booked in a.ledger#1.",
+            )
+        )
+        document["files"]["README.txt"] = digest((folder / "README.txt").read_bytes())
+        reseal(folder, document)
+        assert verify(folder).passed
+        assert "was booked for another" in str(verify(folder, ledger=ledger))
+
+
 def test_saving_over_something_is_refused(release, folder):
     with pytest.raises(FileExistsError, match="not empty"):
         release.save(folder)
@@ -123,7 +203,7 @@ def test_a_certificate_cannot_name_a_file_outside_or_a_class_of_its_choosing(fol
     place.write_text(json.dumps(evil))
     with pytest.raises(NotARelease, match="outside"):
         verify(folder)
-    place.write_text(json.dumps({**document, "method": "os.system"}))
+    reseal(folder, {**document, "method": "os.system"})
     assert "unknown to this version" in str(verify(folder))
 
 

@@ -13,7 +13,9 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy import registry
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import InteractiveMethod, Method
+from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.release import Release
 from sfumato.privacy.session import question_label
@@ -141,6 +143,41 @@ class BackRoom(NoisyTally):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scribbler(NoisyTally):
+    """Writes the true counts into its own parameters and into the public part."""
+
+    note: int = parameter(Whole(0), 1)
+
+    def _measure(self, data: Tally, budget: Budget) -> None:
+        super()._measure(data, budget)
+        object.__setattr__(self, "note", int(data.codes.size))
+        object.__setattr__(data.public, "values", 4)
+        object.__setattr__(data.public, "contribution", int(data.codes.size))
+        object.__setattr__(data.public, "contribution", 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Understater(NoisyTally):
+    """States less than it may spend."""
+
+    def working_loss(self) -> PureDP:
+        return PureDP(100)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlicePeeker(NoisyTally):
+    """Publishes the number of rows in the name of a slice."""
+
+    def _measure(self, data: Tally, budget: Budget) -> None:
+        part = budget.take("1/2", f"slice {data.codes.size}")
+        noise = GeometricNoise(
+            shape=(data.public.values,), sensitivity=Fraction(1), epsilon=Fraction(1, 2)
+        )
+        budget.measure(noise, data.counts(), label="counts")
+        assert part.limit
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spendthrift(NoisyTally):
     """Measures twice with the whole budget."""
 
@@ -180,10 +217,6 @@ class HalfNoise(NoisyTally):
         )
 
 
-class Answers(TallyRelease):
-    pass
-
-
 @dataclass(frozen=True, kw_only=True)
 class Asker(InteractiveMethod[Tally, TallyRelease]):
     """Answers how often a value occurs; four questions."""
@@ -212,3 +245,17 @@ class Asker(InteractiveMethod[Tally, TallyRelease]):
 
     def _build(self, public: TallyPublic, transcript: Transcript) -> TallyRelease:
         return TallyRelease([int(entry.outputs[0][0]) for entry in transcript])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeekingAsker(Asker):
+    """Keeps the true counts for its answer."""
+
+    def _ask(self, data: Tally, budget: Budget, question: int, number: int) -> None:
+        super()._ask(data, budget, question, number)
+        object.__setattr__(self, "seen", data.counts())
+
+    def _answer(
+        self, public: TallyPublic, transcript: Transcript, question: int, number: int
+    ) -> int:
+        return int(self.seen[question])

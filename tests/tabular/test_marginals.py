@@ -243,9 +243,39 @@ def test_one_row_no_rows_and_one_column():
     assert Marginals(epsilon=1).release(single).counts(["left"]).shape == (2,)
 
 
-def test_a_tiny_epsilon_works_and_is_useless():
-    release = Marginals(epsilon="1e-12").release(tables.table(tables.made(10)))
-    assert np.isfinite(release.total)
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-12", 1e9, 1e300])
+@pytest.mark.parametrize("delta", [None, "1e-12"])
+def test_extreme_budgets_work_or_are_refused_before_they_cost(epsilon, delta, tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=ApproxDP(10**301, "1/10"))
+    try:
+        release = Marginals(epsilon=epsilon, delta=delta).release(
+            tables.table(tables.made(10)), ledger=ledger
+        )
+    except ValueError:
+        assert ledger.history() == []
+    else:
+        assert np.isfinite(release.total)
+        release.save(tmp_path / "out")
+
+
+def test_columns_whose_names_hold_the_sign_do_not_collide():
+    frame = tables.frame(tables.made(20)).rename({"left": "colour × size"})
+    columns = {**tables.COLUMNS, "colour × size": [False, True]}
+    del columns["left"]
+    method = Marginals(epsilon=1, tables=[("colour", "size"), ("colour × size",)])
+    assert len(method.release(Table(frame, columns)).sets) == 2
+
+
+@pytest.mark.parametrize("hidden", ["", "NaN"])
+def test_blanked_counts_do_not_agree(hidden):
+    release = Marginals(epsilon=1).release(tables.table(tables.made(20)))
+    files = release.files()
+    lines = files["marginals.csv"].decode().splitlines()
+    fields = lines[1].split(",")
+    fields[-2] = hidden
+    lines[1] = ",".join(fields)
+    assert release.agrees(release.files())
+    assert not release.agrees({**files, "marginals.csv": "\n".join(lines).encode()})
 
 
 def test_the_plan_knows_its_error_before_it_is_spent():

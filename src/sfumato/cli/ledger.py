@@ -138,11 +138,12 @@ def _show_history(console: Console, ledger: Ledger) -> None:
     from rich import box
     from rich.table import Table
 
-    grid = Table("entry", "time", "method", "charged", "ended", box=box.SIMPLE_HEAD)
+    grid = Table("entry", "time (UTC)", "method", "charged", "ended", box=box.SIMPLE_HEAD)
     for entry in ledger.history():
         note = f" ({entry.note})" if entry.note else ""
         status = f"{entry.status}{note}"
-        grid.add_row(entry.reference, entry.time, entry.method, str(entry.charged), status)
+        time = entry.time[:16].replace("T", " ")
+        grid.add_row(entry.reference, time, entry.method, str(entry.charged), status)
     console.print(grid)
     for binding in ledger.bindings():
         reason = f": {binding.reason}" if binding.reason else ""

@@ -25,6 +25,9 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Answer with one JSON document on standard output.")
 ]
 
+#: How wide tables may be where nothing limits them.
+WIDE = 160
+
 
 class Screen:
     """Where a command shows its answer.
@@ -39,7 +42,9 @@ class Screen:
         from rich.console import Console
 
         self.as_json = as_json
-        self.out = Console(highlight=False, markup=False, emoji=False)
+        # A file or a pipe has no width of its own: tables are as wide as they need to be.
+        wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
+        self.out = Console(highlight=False, markup=False, emoji=False, width=wide)
         self.side = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
     def note(self, words: str, style: str = "dim") -> None:

@@ -22,7 +22,7 @@ from sfumato.cli.table_options import (
     read_schema,
     schema_path,
 )
-from sfumato.cli.table_release import opened_ledger, refuse_taken, reported, usable_key
+from sfumato.cli.table_release import opened_ledger, reported, reserved, usable_key
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
@@ -69,7 +69,6 @@ def ask(
 
         if as_json and not question:
             raise Refusal(ExitCode.USAGE, "with --json, give the questions with --question")
-        refuse_taken(out)
         signing = usable_key(key) if out is not None else None
         book = opened_ledger(screen, ledger)
         declared = read_schema(schema_path(schema, file))
@@ -78,12 +77,14 @@ def ask(
         method = Questions(epsilon=epsilon, questions=number)
         # What cannot be answered is refused before anything is spent.
         ready = _ready(method, table.public, question or [])
-        with method.open(table, book) as session:
-            asked = ready if question else _prompted(screen, method, table.public)
-            _answer(screen, session, asked)
-            answers: Answers = session.close()
+        with reserved(out):
+            with method.open(table, book) as session:
+                asked = ready if question else _prompted(screen, method, table.public)
+                _answer(screen, session, asked)
+                answers: Answers = session.close()
+            if out is not None:
+                answers.save(out, key=signing)
         if out is not None:
-            answers.save(out, key=signing)
             reported(screen, out)
         screen.answer(_document(answers, out), lambda console: None)
 

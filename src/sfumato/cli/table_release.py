@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,16 +86,16 @@ def rehearse(
     with answering(as_json) as screen:
         from sfumato.rehearsal import rehearse as run
 
-        refuse_taken(out)
         public = read_public(schema, file)
         recipe = chosen_method(
             public,
             method=method, epsilon=epsilon, delta=delta, tables=tables, ways=ways, columns=columns,
         )  # fmt: skip
-        with screen.working("rehearsing"):
-            made: NoisyTables = run(recipe, public, rows=rows)
-        if out is not None:
-            made.save(out)
+        with reserved(out):
+            with screen.working("rehearsing"):
+                made: NoisyTables = run(recipe, public, rows=rows)
+            if out is not None:
+                made.save(out)
         screen.answer(_document(made, out), lambda console: _show(console, made, out))
 
 
@@ -125,7 +127,6 @@ def release(
     """Release tables of counts: book the loss, add noise, repair, certify and save."""
     with answering(as_json) as screen:
         # Whatever can be refused is refused before anything is spent.
-        refuse_taken(out)
         signing = usable_key(key)
         book = opened_ledger(screen, ledger)
         declared = read_schema(schema_path(schema, file))
@@ -134,9 +135,10 @@ def release(
             table.public,
             method=method, epsilon=epsilon, delta=delta, tables=tables, ways=ways, columns=columns,
         )  # fmt: skip
-        with screen.working("releasing"):
-            made = recipe.release(table, ledger=book)
-        made.save(out, key=signing)
+        with reserved(out):
+            with screen.working("releasing"):
+                made = recipe.release(table, ledger=book)
+            made.save(out, key=signing)
         page = reported(screen, out) if report else None
         document = {**_document(made, out), "report": None if page is None else str(page)}
         if book is not None:
@@ -150,10 +152,28 @@ def release(
         screen.answer(document, show)
 
 
-def refuse_taken(out: Path | None) -> None:
-    """Refuse a folder that is not free, before anything is spent."""
-    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+@contextmanager
+def reserved(out: Path | None) -> Iterator[None]:
+    """Make the folder of a release before anything is spent, and unmake it where nothing comes.
+
+    Parameters
+    ----------
+    out
+        A folder that does not exist yet, or is empty; `None` where nothing is saved.
+    """
+    if out is None:
+        yield
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if made and not any(out.iterdir()):
+            out.rmdir()
+        raise
 
 
 def usable_key(key: Path | None) -> Path | None:

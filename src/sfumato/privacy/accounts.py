@@ -1,25 +1,57 @@
-"""Checking the books of a transcript: every slice within its limit, every cost within its slice.
+"""The books of a release: what one record may cost, and whether every cost adds up to it.
 
-This needs no data: an auditor runs it on a saved release.
+Checking needs no data: the door does it before a release is handed out, and an auditor does it
+again on a saved one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.privacy.door import record_limit
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import Loss, loss_from_json, zero
+from sfumato.privacy.loss import ApproxDP, Loss, Unpriced, convert, loss_from_json, zero
+from sfumato.privacy.primitive import price_of
 from sfumato.privacy.transcript import Transcript
+
+if TYPE_CHECKING:
+    from sfumato.privacy.method import AnyMethod
+
+Path = tuple[str, ...]
 
 
 class BooksDoNotAdd(ValueError):
     """The costs written in a transcript exceed what was booked."""
 
 
+def record_limit(loss: Loss, public: Any) -> tuple[Loss, Relation]:
+    """Return the loss for one record, and its relation, that give `loss` for one unit.
+
+    A unit of up to m records is a group of m: pure losses scale by m, zCDP by m². Replacing a unit
+    of several records by another removes up to m records and adds up to m.
+    """
+    size = public.contribution
+    if size > 1 and public.relation is Relation.REPLACE_ONE:
+        return loss.per_unit(2 * size), Relation.ADD_REMOVE
+    return loss.per_unit(size), public.relation
+
+
+def check_headline(method: AnyMethod) -> None:
+    """Raise `BooksDoNotAdd` unless the loss the budget counts in implies the one stated."""
+    headline, working = method.loss(), method.working_loss()
+    delta = headline.delta if isinstance(headline, ApproxDP) else None
+    try:
+        implied = convert(working, type(headline), delta=delta)
+    except Unpriced as error:
+        raise BooksDoNotAdd(f"{method.name} states {headline} but counts {working}") from error
+    if not implied.fits(headline):  # type: ignore[arg-type]
+        raise BooksDoNotAdd(f"{method.name} states {headline} but may spend {implied}")
+
+
 def check_accounts(transcript: Transcript, working_loss: Loss, public: Any) -> None:
     """Raise `BooksDoNotAdd` unless all costs of a transcript add up to at most `working_loss`.
+
+    Every cost is computed again from the primitive's public signature.
 
     Parameters
     ----------
@@ -31,43 +63,62 @@ def check_accounts(transcript: Transcript, working_loss: Loss, public: Any) -> N
         The public part, with the unit's contribution bound and relation.
     """
     limit, relation = record_limit(working_loss, public)
-    limits: dict[tuple[str, ...], Loss] = {(): limit}
-    relations: dict[tuple[str, ...], Relation] = {(): relation}
-    spent: dict[tuple[str, ...], Loss] = defaultdict(lambda: zero(type(limit)))
+    books = _Books(limit, relation)
     for cut in transcript.slices:
-        above = cut.path[:-1]
-        if above not in limits or cut.path in limits:
-            raise BooksDoNotAdd(f"the slice {'/'.join(cut.path)} was cut from nothing")
-        own = loss_from_json(cut.limit)
         if cut.part:
-            # Parts share one price; under replace-one a record may leave one and enter another.
-            shared = limits[above]
-            share = shared if relations[above] is Relation.ADD_REMOVE else shared.per_unit(2)
-            _within(own, share, cut.path)
-            spent[above] = shared
-            relations[cut.path] = Relation.ADD_REMOVE
+            books.cut_part(cut.path, loss_from_json(cut.limit))
         else:
-            _spend(spent, limits, above, own)
-            relations[cut.path] = relations[above]
-        limits[cut.path] = own
+            books.cut(cut.path, loss_from_json(cut.limit))
     for entry in transcript:
-        if entry.path not in limits:
-            raise BooksDoNotAdd(f"{entry.label!r} was paid from no slice")
-        _spend(spent, limits, entry.path, loss_from_json(entry.cost))
+        cost = loss_from_json(entry.cost)
+        if price_of(entry.signature, type(limit)) != cost:
+            raise BooksDoNotAdd(f"{entry.label!r} was charged another price than its own")
+        books.spend(entry.path, cost)
 
 
-def _spend(
-    spent: dict[tuple[str, ...], Loss],
-    limits: dict[tuple[str, ...], Loss],
-    path: tuple[str, ...],
-    cost: Loss,
-) -> None:
-    """Add a cost to what a slice has spent, or raise where it does not fit."""
-    left = limits[path] - spent[path]  # type: ignore[operator]
-    _within(cost, left, path)
-    spent[path] = spent[path] + cost  # type: ignore[operator]
+class _Books:
+    """Slices, what each may spend, and what each has spent."""
+
+    def __init__(self, limit: Loss, relation: Relation) -> None:
+        self._limits: dict[Path, Loss] = {(): limit}
+        self._relations: dict[Path, Relation] = {(): relation}
+        self._spent: dict[Path, Loss] = defaultdict(lambda: zero(type(limit)))
+        self._parted: set[Path] = set()
+
+    def _above(self, path: Path) -> Path:
+        above = path[:-1]
+        if not path or above not in self._limits or path in self._limits:
+            raise BooksDoNotAdd(f"the slice {'/'.join(path)} was cut from nothing")
+        return above
+
+    def cut(self, path: Path, limit: Loss) -> None:
+        """Write down a sequential slice."""
+        above = self._above(path)
+        self.spend(above, limit)
+        self._limits[path], self._relations[path] = limit, self._relations[above]
+
+    def cut_part(self, path: Path, limit: Loss) -> None:
+        """Write down one of several parallel parts, which share the whole slice above them."""
+        above = self._above(path)
+        whole = self._limits[above]
+        if above not in self._parted:
+            # The first part takes the whole; whatever else was or will be paid there is too much.
+            self.spend(above, whole)
+            self._parted.add(above)
+        replaced = self._relations[above] is Relation.REPLACE_ONE
+        _within(limit, whole.per_unit(2) if replaced else whole, path)
+        self._limits[path], self._relations[path] = limit, Relation.ADD_REMOVE
+
+    def spend(self, path: Path, cost: Loss) -> None:
+        """Add a cost to what a slice has spent, or raise where it does not fit."""
+        if path not in self._limits:
+            raise BooksDoNotAdd(f"something was paid from the slice {'/'.join(path)}, not cut")
+        left = self._limits[path] - self._spent[path]  # type: ignore[operator]
+        _within(cost, left, path)
+        self._spent[path] = self._spent[path] + cost  # type: ignore[operator]
 
 
-def _within(spent: Loss, limit: Loss, path: tuple[str, ...]) -> None:
-    if type(spent) is not type(limit) or not spent.fits(limit):  # type: ignore[arg-type]
-        raise BooksDoNotAdd(f"{'/'.join(path) or 'the whole'} spends {spent} where {limit} is left")
+def _within(cost: Loss, left: Loss, path: Path) -> None:
+    if type(cost) is not type(left) or not cost.fits(left):  # type: ignore[arg-type]
+        where = "/".join(path) or "the whole"
+        raise BooksDoNotAdd(f"{where} spends {cost} where {left} is left")

@@ -3,20 +3,27 @@
 Composition lives here and nowhere else. Sequential slices add. Parallel slices take the maximum,
 under add/remove and for parts that are disjoint *by unit*; under replace-one a record can move
 between two parts, so parallel slices priced for add/remove cost 2·max ε, (2ε, (1+e^ε)δ) or 4·max ρ.
-A refusal aborts and nothing is refunded. A budget is opened in `sfumato.privacy.door` only.
+A refusal aborts and nothing is refunded. A budget is opened in `sfumato.privacy.door` only; what it
+has spent is kept in one account that handles cannot change, and that stays with one process.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from threading import RLock
+from typing import Any, NoReturn, Protocol
 
+from sfumato.noise import bits
 from sfumato.noise.exact import exact
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Number, zero
 from sfumato.privacy.primitive import Primitive, Run, StatefulPrimitive
-from sfumato.privacy.transcript import Entry, Slice, Transcript, settled
+from sfumato.privacy.transcript import SEEDED, Entry, Slice, Transcript, settled
+
+Path = tuple[str, ...]
 
 
 class SliceExceeded(RuntimeError):
@@ -24,124 +31,237 @@ class SliceExceeded(RuntimeError):
 
 
 class BudgetClosed(RuntimeError):
-    """A primitive asked for budget after the door was closed."""
+    """A primitive asked for budget after the door was closed, or in another process."""
+
+
+class SeededDraw(RuntimeError):
+    """Seeded bits were about to be drawn for a release that is booked as private."""
 
 
 class Driver(Protocol):
     """Who carries out a measurement: the sampler, or an auditor who records and replays."""
 
-    def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
+    def measure(self, label: str, path: Path, primitive: Primitive, value: Any) -> Any:
         """Return the output of a one-shot primitive."""
 
-    def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
+    def start(self, label: str, path: Path, primitive: StatefulPrimitive) -> Run:
         """Return a run of a stateful primitive."""
 
 
 class Sampler:
     """The driver of every real release: it draws."""
 
-    def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
+    def measure(self, label: str, path: Path, primitive: Primitive, value: Any) -> Any:
         """Draw the output of a one-shot primitive."""
         return primitive.sample(value)
 
-    def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
+    def start(self, label: str, path: Path, primitive: StatefulPrimitive) -> Run:
         """Draw the hidden state of a stateful primitive."""
         return primitive.start()
 
 
-class _Account:
-    """What all slices of one opening share: the driver, the transcript, whether it is open."""
+class _Kept:
+    """Something that is not copied, pickled or taken into another process."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__.strip('_').lower()} is not copied or pickled")
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce__()
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        self.__reduce__()
+
+
+@dataclass
+class _Draft:
+    """An entry of the transcript that is being written."""
+
+    label: str
+    path: Path
+    signature: dict[str, Any]
+    cost: Loss
+    stateful: bool
+    outputs: list[Any] = field(default_factory=list)
+
+    @property
+    def spoken(self) -> bool:
+        """Whether something was said: a draw that was interrupted leaves nothing to publish."""
+        return self.stateful or bool(self.outputs)
+
+    def entry(self) -> Entry:
+        return Entry(
+            self.label, self.path, self.signature, self.cost.to_json(), tuple(self.outputs)
+        )
+
+
+@dataclass
+class _Slice:
+    """What the account knows of a slice."""
+
+    limit: Loss
+    relation: Relation
+    spent: Loss
+    part: bool
+
+
+class _Account(_Kept):
+    """The books of one opening: slices, what each has spent, and what was said.
+
+    Parameters
+    ----------
+    limit, relation
+        The loss for one record that may be spent in all, and what a neighbour is.
+    driver
+        Who carries out measurements.
+    booked
+        Whether the loss is booked in a ledger as private; seeded bits are then refused.
+    """
+
+    def __init__(self, limit: Loss, relation: Relation, driver: Driver, *, booked: bool) -> None:
         self.driver = driver
-        self.open = True
-        self.labels: set[str] = set()
-        self.drafts: list[tuple[str, tuple[str, ...], dict[str, Any], dict[str, str], list[Any]]]
-        self.drafts = []
-        self.slices: list[Slice] = []
-        self.paths: set[tuple[str, ...]] = set()
+        self.lock = RLock()
+        self._open = True
+        self._process = os.getpid()
+        self._booked = booked
+        self._seeded = False
+        self._slices: dict[Path, _Slice] = {
+            (): _Slice(limit, relation, zero(type(limit)), part=False)
+        }
+        self._drafts: dict[str, _Draft] = {}
 
-    def draft(
-        self, label: str, path: tuple[str, ...], signature: dict[str, Any], cost: Loss
-    ) -> list[Any]:
-        """Open an entry of the transcript and return its list of outputs."""
-        if label in self.labels:
+    def close(self) -> None:
+        """Close the books; nothing is drawn from now on."""
+        with self.lock:
+            self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may still be drawn."""
+        return self._open
+
+    def slice_at(self, path: Path) -> _Slice:
+        """Return what is known of a slice."""
+        return self._slices[path]
+
+    def require_open(self, what: str) -> None:
+        """Raise unless the books are open, here."""
+        if os.getpid() != self._process:
+            raise BudgetClosed(
+                f"{what} asked for budget in another process than the one that opened it; open a "
+                "new one there and pay for it"
+            )
+        if not self._open:
+            raise BudgetClosed(f"{what} asked for budget after the door was closed")
+
+    def require_private_bits(self) -> None:
+        """Note seeded bits, and refuse them where the loss is booked as private."""
+        if not bits().private:
+            if self._booked:
+                raise SeededDraw(
+                    "seeded bits are for tests only, and this release is booked as private"
+                )
+            self._seeded = True
+
+    def charge(self, path: Path, cost: Loss, what: str) -> None:
+        """Spend from a slice, or refuse before anything is drawn."""
+        self.require_open(what)
+        known = self._slices[path]
+        left = known.limit - known.spent  # type: ignore[operator]
+        if not cost.fits(left):  # type: ignore[arg-type]
+            raise SliceExceeded(
+                f"{what} asks for {cost}, but of {known.limit} in this slice {known.spent} is spent"
+            )
+        known.spent = known.spent + cost  # type: ignore[operator]
+
+    def cut(self, path: Path, limit: Loss, relation: Relation, *, part: bool) -> None:
+        """Write down a new slice."""
+        self._slices[path] = _Slice(limit, relation, zero(type(limit)), part)
+
+    def require_new_slice(self, path: Path) -> None:
+        """Raise if a slice of that name exists."""
+        if path in self._slices:
+            raise ValueError(f"two slices carry the name {'/'.join(path)!r}")
+
+    def require_new_label(self, label: str) -> None:
+        """Raise if a measurement of that label exists."""
+        if label in self._drafts:
             raise ValueError(f"two measurements carry the label {label!r}")
-        self.labels.add(label)
-        outputs: list[Any] = []
-        self.drafts.append((label, path, signature, cost.to_json(), outputs))
-        return outputs
+
+    def draft(self, draft: _Draft) -> None:
+        """Open an entry of the transcript."""
+        self._drafts[draft.label] = draft
 
     def transcript(self) -> Transcript:
-        return Transcript(
-            tuple(
-                Entry(label, path, signature, cost, tuple(outputs))
-                for label, path, signature, cost, outputs in self.drafts
-            ),
-            tuple(self.slices),
-        )
+        """Return what was said so far, and the slices that paid for it."""
+        with self.lock:
+            return Transcript(
+                tuple(draft.entry() for draft in self._drafts.values() if draft.spoken),
+                tuple(
+                    Slice(path, known.limit.to_json(), known.part)
+                    for path, known in self._slices.items()
+                    if path
+                ),
+                marks=(SEEDED,) if self._seeded else (),
+            )
 
 
 # Only the door holds this; without it no budget can be made.
 _KEY = object()
 
 
-class Budget:
-    """A slice of privacy budget, in exact fractions.
+class Budget(_Kept):
+    """A handle on a slice of privacy budget, in exact fractions.
 
     Parameters
     ----------
-    limit
-        The loss this slice may spend, for one record of the data.
-    relation
-        What a neighbour is for the primitives paid from this slice: their declared sensitivities
-        must hold under it.
+    account
+        The books.
+    path
+        Which slice of them this is.
     """
 
-    def __init__(
-        self,
-        *,
-        limit: Loss,
-        relation: Relation,
-        account: _Account,
-        path: tuple[str, ...],
-        key: object,
-    ) -> None:
+    def __init__(self, *, account: _Account, path: Path, key: object) -> None:
         if key is not _KEY:
             raise PermissionError(
                 "a budget is opened by the door only; call release, open, perturb or fit"
             )
-        self.limit = limit
-        self.relation = relation
-        self.path = path
         self._account = account
-        self._spent = zero(type(limit))
+        self._path = path
 
     def __repr__(self) -> str:
-        return f"Budget({'/'.join(self.path) or 'whole'}: {self._spent} of {self.limit} spent)"
+        known = self._account.slice_at(self._path)
+        name = "/".join(self._path) or "whole"
+        return f"Budget({name}: {known.spent} of {known.limit} spent)"
+
+    @property
+    def path(self) -> Path:
+        """The names of the slices this one was cut from, and its own."""
+        return self._path
+
+    @property
+    def limit(self) -> Loss:
+        """The loss this slice may spend, for one record of the data."""
+        return self._account.slice_at(self._path).limit
+
+    @property
+    def relation(self) -> Relation:
+        """What a neighbour is for the primitives paid from this slice.
+
+        Their declared sensitivities must hold under it.
+        """
+        return self._account.slice_at(self._path).relation
 
     @property
     def remaining(self) -> Loss:
         """What this slice may still spend."""
-        return self.limit - self._spent  # type: ignore[operator]
+        known = self._account.slice_at(self._path)
+        return known.limit - known.spent  # type: ignore[operator]
 
-    def _charge(self, cost: Loss, what: str) -> None:
-        """Spend from this slice, or refuse before anything is drawn."""
-        if not self._account.open:
-            raise BudgetClosed(f"{what} asked for budget after the door was closed")
-        if not cost.fits(self.remaining):  # type: ignore[arg-type]
-            raise SliceExceeded(
-                f"{what} asks for {cost}, but of {self.limit} in this slice {self._spent} is spent"
-            )
-        self._spent = self._spent + cost  # type: ignore[operator]
-
-    def _child(self, limit: Loss, relation: Relation, name: str, *, part: bool) -> Budget:
-        path = (*self.path, name)
-        if path in self._account.paths:
-            raise ValueError(f"two slices carry the name {'/'.join(path)!r}")
-        self._account.paths.add(path)
-        self._account.slices.append(Slice(path, limit.to_json(), part))
-        return Budget(limit=limit, relation=relation, account=self._account, path=path, key=_KEY)
+    def _cut(self, limit: Loss, relation: Relation, name: str, *, part: bool) -> Budget:
+        path = (*self._path, name)
+        self._account.cut(path, limit, relation, part=part)
+        return Budget(account=self._account, path=path, key=_KEY)
 
     def take(self, share: Number | Loss, name: str) -> Budget:
         """Return a sequential slice: a share of this slice's limit, or a given loss.
@@ -155,8 +275,10 @@ class Budget:
             if not 0 < part <= 1:
                 raise ValueError(f"a share must be greater than 0 and at most 1; got {share!r}")
             limit = self.limit.share(part)
-        self._charge(limit, f"the slice {name!r}")
-        return self._child(limit, self.relation, name, part=False)
+        with self._account.lock:
+            self._account.require_new_slice((*self._path, name))
+            self._account.charge(self._path, limit, f"the slice {name!r}")
+            return self._cut(limit, self.relation, name, part=False)
 
     def split(self, names: Sequence[str], weights: Sequence[Number] | None = None) -> list[Budget]:
         """Split all of this slice into sequential slices, equally or by weight."""
@@ -179,12 +301,15 @@ class Budget:
         name
             The name of the partition.
         """
-        whole = self.take(share, name)
-        limit = whole.limit
-        if self.relation is Relation.REPLACE_ONE:
-            limit = limit.per_unit(2)
-        whole._charge(whole.limit, f"the parallel parts of {name!r}")
-        return [whole._child(limit, Relation.ADD_REMOVE, part, part=True) for part in names]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two parallel parts of {name!r} carry one name")
+        with self._account.lock:
+            whole = self.take(share, name)
+            limit = whole.limit
+            if self.relation is Relation.REPLACE_ONE:
+                limit = limit.per_unit(2)
+            self._account.charge(whole.path, whole.limit, f"the parallel parts of {name!r}")
+            return [whole._cut(limit, Relation.ADD_REMOVE, part, part=True) for part in names]
 
     def measure(self, primitive: Primitive, value: Any, *, label: str) -> Any:
         """Pay for a primitive, then let it speak.
@@ -198,32 +323,44 @@ class Budget:
         label
             A name for the output in the transcript.
         """
-        cost = primitive.cost(type(self.limit))
-        self._charge(cost, f"{primitive.kind} {label!r}")
-        primitive.check(value)
-        outputs = self._account.draft(label, self.path, primitive.signature(), cost)
-        output = settled(self._account.driver.measure(label, self.path, primitive, value))
-        outputs.append(output)
+        account = self._account
+        with account.lock:
+            draft = self._pay(primitive, label)
+            primitive.check(value)
+            output = settled(account.driver.measure(label, self._path, primitive, value))
+            draft.outputs.append(output)
         return output
 
     def start(self, primitive: StatefulPrimitive, *, label: str) -> Steps:
         """Pay for a stateful primitive and start it; its steps cost nothing further."""
+        account = self._account
+        with account.lock:
+            draft = self._pay(primitive, label)
+            run = account.driver.start(label, self._path, primitive)
+        return Steps(primitive, run, draft, account)
+
+    def _pay(self, primitive: Primitive | StatefulPrimitive, label: str) -> _Draft:
+        """Charge a primitive and open its entry, or refuse before anything is drawn."""
+        account = self._account
+        account.require_new_label(label)
+        account.require_private_bits()
         cost = primitive.cost(type(self.limit))
-        self._charge(cost, f"{primitive.kind} {label!r}")
-        outputs = self._account.draft(label, self.path, primitive.signature(), cost)
-        run = self._account.driver.start(label, self.path, primitive)
-        return Steps(primitive, run, outputs, self._account)
+        account.charge(self._path, cost, f"{primitive.kind} {label!r}")
+        stateful = isinstance(primitive, StatefulPrimitive)
+        draft = _Draft(label, self._path, primitive.signature(), cost, stateful)
+        account.draft(draft)
+        return draft
 
 
-class Steps:
+class Steps(_Kept):
     """A running stateful primitive whose outputs go to the transcript."""
 
     def __init__(
-        self, primitive: StatefulPrimitive, run: Run, outputs: list[Any], account: _Account
+        self, primitive: StatefulPrimitive, run: Run, draft: _Draft, account: _Account
     ) -> None:
         self._primitive = primitive
         self._run = run
-        self._outputs = outputs
+        self._draft = draft
         self._account = account
 
     @property
@@ -233,11 +370,13 @@ class Steps:
 
     def step(self, value: Any) -> Any:
         """Take one private input and return what the primitive says to it."""
-        if not self._account.open:
-            raise BudgetClosed("a step was asked for after the door was closed")
-        if self._run.done:
-            raise RuntimeError("this primitive has stopped; start a new one and pay for it")
-        self._primitive.check(value)
-        output = settled(self._run.step(value))
-        self._outputs.append(output)
+        account = self._account
+        with account.lock:
+            account.require_open(f"a step of {self._draft.label!r}")
+            account.require_private_bits()
+            if self._run.done:
+                raise RuntimeError("this primitive has stopped; start a new one and pay for it")
+            self._primitive.check(value)
+            output = settled(self._run.step(value))
+            self._draft.outputs.append(output)
         return output

@@ -60,13 +60,23 @@ def certify(release: Release, files: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def signed(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
-    """Return the certificate with a signature, or with an empty one where there is no key."""
-    body = {**certificate, "signature": None}
+#: What seals a certificate and is not part of what it states.
+SEALS = ("digest", "signature")
+
+
+def body_of(certificate: dict[str, Any]) -> bytes:
+    """Return the bytes that the digest and the signature of a certificate speak of."""
+    return canonical({name: item for name, item in certificate.items() if name not in SEALS})
+
+
+def sealed(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
+    """Return the certificate with its digest and a signature, empty where there is no key."""
+    body = body_of(certificate)
+    certificate = {**certificate, "digest": digest(body), "signature": None}
     if key is None:
-        return body
+        return certificate
     private = keys.load_private(key)
-    signature = keys.sign(private, canonical(certificate))
+    signature = keys.sign(private, body)
     public = private.public_key()
     return {
         **certificate,

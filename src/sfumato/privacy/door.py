@@ -1,79 +1,116 @@
 """The one door between private data and the world.
 
 Every handle (release, open, perturb, fit, rehearse, and the auditor's record and replay) comes
-through here. The order never changes: check the parameters against what is public, book the loss,
-open the budget, measure, close the budget, and build the release from the transcript alone.
+through here. The order never changes: check the parameters against what is public, write down the
+recipe, book the loss, open the budget, measure, close the budget, check the books, and build the
+release from the recipe and the transcript alone.
 """
 
 from __future__ import annotations
 
+import builtins
 import json
 import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sfumato.noise import bits
-from sfumato.privacy.budget import _KEY, Budget, Driver, Sampler, _Account
+from sfumato.privacy.accounts import check_accounts, check_headline, record_limit
+from sfumato.privacy.budget import _KEY, Budget, Driver, Sampler, SeededDraw, _Account
 from sfumato.privacy.canonical import canonical
-from sfumato.privacy.guarantee import Guarantee, Relation
-from sfumato.privacy.loss import Loss
+from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Provenance, Release
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.ledger import Entry, Ledger
     from sfumato.privacy.method import AnyMethod, InteractiveMethod, LocalMethod
     from sfumato.privacy.session import Session
 
-_SEEDED = "it was made with seeded bits, which are for tests only"
-_REHEARSAL = "it is a rehearsal on made-up data"
+T = TypeVar("T")
+
+#: Why a transcript with a mark promises nothing.
+CAVEATS = {
+    SEEDED: "it was made with seeded bits, which are for tests only",
+    REHEARSED: "it is a rehearsal on made-up data",
+}
 
 
 class MeasurementFailed(RuntimeError):
     """A method broke down while it looked at private data; what was booked stays booked."""
 
 
-def record_limit(loss: Loss, public: Any) -> tuple[Loss, Relation]:
-    """Return the loss for one record, and its relation, that give `loss` for one unit.
+@dataclass(frozen=True)
+class Recipe:
+    """A method and a public part as plain bytes, written down before any private value is touched.
 
-    A unit of up to m records is a group of m: pure losses scale by m, zCDP by m². Replacing a unit
-    of several records by another removes up to m records and adds up to m.
+    Releases are built from these, so that nothing a method does while it measures can travel
+    beside the transcript.
     """
-    size = public.contribution
-    if size > 1 and public.relation is Relation.REPLACE_ONE:
-        return loss.per_unit(2 * size), Relation.ADD_REMOVE
-    return loss.per_unit(size), public.relation
+
+    method_type: type[Any]
+    parameters: bytes
+    public_type: type[Any]
+    facts: bytes
+
+    @classmethod
+    def of(cls, method: AnyMethod, public: Any) -> Recipe:
+        """Write down a method and a public part."""
+        return cls(
+            type(method),
+            canonical(method.parameters()),
+            type(public),
+            canonical(public.to_json()),
+        )
+
+    def method(self) -> AnyMethod:
+        """Return the method, read anew."""
+        method: AnyMethod = self.method_type.from_parameters(json.loads(self.parameters))
+        return method
+
+    def public(self) -> Any:
+        """Return the public part, read anew."""
+        return self.public_type.from_json(json.loads(self.facts))
 
 
-def _opened(method: AnyMethod, public: Any, driver: Driver) -> tuple[Budget, _Account]:
-    """Open the budget of one run."""
-    limit, relation = record_limit(method.working_loss(), public)
-    account = _Account(driver)
-    return Budget(limit=limit, relation=relation, account=account, path=(), key=_KEY), account
+def _settled(transcript: Transcript) -> Transcript:
+    """Return a transcript as its readers will see it, from its own files."""
+    return Transcript.from_files(transcript.to_files())
 
 
-def _fresh(method: AnyMethod, public: Any, transcript: Transcript) -> tuple[AnyMethod, Any, Any]:
-    """Return copies that went through plain files, so that nothing can travel beside them."""
-    parameters = json.loads(canonical(method.parameters()))
-    facts = json.loads(canonical(public.to_json()))
-    return (
-        type(method).from_parameters(parameters),
-        type(public).from_json(facts),
-        Transcript.from_files(transcript.to_files()),
-    )
+def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee:
+    """Return what a transcript with these marks promises."""
+    guarantee = method.guarantee(public)
+    for mark in marks:
+        guarantee = guarantee.with_caveat(CAVEATS[mark])
+    return guarantee
+
+
+def prepare(method: AnyMethod, public: Any) -> Recipe:
+    """Check everything that can be checked without data or budget, and write down the recipe."""
+    method.check(public)
+    check_headline(method)
+    method.plan(public)
+    method.guarantee(public).words()
+    return Recipe.of(method, public)
 
 
 def build(
-    method: AnyMethod,
-    public: Any,
+    recipe: Recipe,
     transcript: Transcript,
     *,
-    guarantee: Guarantee,
     time: str,
     ledger: dict[str, Any] | None,
 ) -> Release:
-    """Build a release from what is public and from what the primitives said."""
-    method, public, transcript = _fresh(method, public, transcript)
+    """Check the books of a transcript, and build the release from it and what is public."""
+    method, public, transcript = recipe.method(), recipe.public(), _settled(transcript)
+    check_headline(method)
+    check_accounts(transcript, method.working_loss(), public)
+    guarantee = promise(method, public, transcript.marks)
+    if ledger is not None:
+        guarantee = guarantee.composed_in(ledger["reference"])
     release: Release = method._build(public, transcript)
     release._provenance = Provenance(
         method=method,
@@ -87,34 +124,33 @@ def build(
     return release
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time, for certificates."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _promise(method: AnyMethod, public: Any) -> Guarantee:
-    """Return what will be promised, given the bits that will be drawn."""
-    guarantee = method.guarantee(public)
-    return guarantee if bits().private else guarantee.with_caveat(_SEEDED)
-
-
-class _Booking:
+class Booking:
     """The booking of one opening; without a ledger it books nothing and composes nothing."""
 
-    def __init__(
-        self, method: AnyMethod, data: Any, ledger: Ledger | None, guarantee: Guarantee, kind: str
-    ) -> None:
+    def __init__(self, method: AnyMethod, data: Any, ledger: Ledger | None, kind: str) -> None:
         self.ledger = ledger
         self.entry: Entry | None = None
-        self.guarantee = guarantee
+        marks = () if bits().private else (SEEDED,)
+        self.guarantee = promise(method, data.public, marks)
         if ledger is not None:
             self.entry = ledger.book(
-                guarantee,
+                self.guarantee,
                 kind=kind,
                 method=method.name,
                 parameters=method.parameters(),
                 digest=data.digest,
             )
-            self.guarantee = guarantee.composed_in(self.entry.reference)
+            self.guarantee = self.guarantee.composed_in(self.entry.reference)
+
+    @property
+    def booked(self) -> bool:
+        """Whether the loss is booked in a ledger."""
+        return self.entry is not None
 
     def document(self) -> dict[str, Any] | None:
         """Return what a certificate says of the booking."""
@@ -132,16 +168,77 @@ class _Booking:
         if self.ledger is not None and self.entry is not None:
             self.ledger.finish(self.entry, status=status, note=note)
 
+    def released(self, status: Literal["released", "closed"], transcript: Transcript) -> None:
+        """Tell the ledger that a release was handed out, and which."""
+        self.finish(status, f"transcript {transcript.digest()}")
+
 
 def _failure(method: AnyMethod, error: Exception, booked: bool) -> MeasurementFailed:
     """Return an error that tells where it broke and no private value."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     spent = "its budget stays booked as spent" if booked else "count its budget as spent"
     return MeasurementFailed(
-        f"{method.name} broke down with {type(error).__name__} at {frame.filename}:{frame.lineno}; "
+        f"{method.name} broke down with {_kind(error)} at {frame.filename}:{frame.lineno}; "
         f"{spent}. The message is withheld because it may hold private values; run "
         "sfumato.rehearse with the same method to see it on made-up data"
     )
+
+
+def _kind(error: BaseException) -> str:
+    """Return the name of an exception's type, if it is one that no private value can have named."""
+    kind = type(error)
+    known = hasattr(builtins, kind.__name__) or kind.__module__.startswith("sfumato.")
+    return kind.__name__ if known else "an error"
+
+
+def guarded(method: AnyMethod, booking: Booking, work: Callable[[], T], *, ends: bool = True) -> T:
+    """Run what looks at private data; an error loses its message, and the ledger is told.
+
+    Parameters
+    ----------
+    method
+        The method that runs.
+    booking
+        Its booking.
+    work
+        What to run.
+    ends
+        Whether a failure ends the opening.
+    """
+    failure: BaseException
+    note = "interrupted"
+    try:
+        return work()
+    except SeededDraw as error:
+        failure = error
+    except Exception as error:
+        failure, note = _failure(method, error, booking.booked), _kind(error)
+    except BaseException as error:
+        failure = error
+    # Raised outside the handler, so that the error that may hold private values is not chained.
+    failure.__context__ = failure.__cause__ = None
+    if ends:
+        booking.finish("aborted", note)
+    raise failure
+
+
+def _opened(
+    method: AnyMethod, public: Any, driver: Driver, *, booked: bool
+) -> tuple[Budget, _Account]:
+    """Open the budget of one run."""
+    limit, relation = record_limit(method.working_loss(), public)
+    account = _Account(limit, relation, driver, booked=booked)
+    return Budget(account=account, path=(), key=_KEY), account
+
+
+def run(method: AnyMethod, data: Any, driver: Driver, *, booked: bool = False) -> Transcript:
+    """Open the budget, measure with the given driver, close, and return what was said."""
+    budget, account = _opened(method, data.public, driver, booked=booked)
+    try:
+        method._measure(data, budget)
+    finally:
+        account.close()
+    return account.transcript()
 
 
 def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = "release") -> Any:
@@ -154,76 +251,49 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
     kind
         The handle the caller came by, for the ledger: `release`, or `fit` for an estimator.
     """
-    public = data.public
-    method.check(public)
-    booking = _Booking(method, data, ledger, _promise(method, public), kind)
+    recipe = prepare(method, data.public)
+    booking = Booking(method, data, ledger, kind)
+    transcript = guarded(
+        method, booking, lambda: run(method, data, Sampler(), booked=booking.booked)
+    )
     try:
-        transcript = run(method, data, Sampler())
-    except Exception as error:
-        booking.finish("aborted", type(error).__name__)
-        raise _failure(method, error, ledger is not None) from None
-    except BaseException:
-        booking.finish("aborted", "interrupted")
-        raise
-    try:
-        built = build(
-            method,
-            public,
-            transcript,
-            guarantee=booking.guarantee,
-            time=_now(),
-            ledger=booking.document(),
-        )
+        built = build(recipe, transcript, time=now(), ledger=booking.document())
     except BaseException as error:
-        booking.finish("aborted", type(error).__name__)
+        booking.finish("aborted", _kind(error))
         raise
-    booking.finish("released")
+    booking.released("released", built.transcript)
     return built
-
-
-def run(method: AnyMethod, data: Any, driver: Driver) -> Transcript:
-    """Open the budget, measure with the given driver, close, and return what was said."""
-    budget, account = _opened(method, data.public, driver)
-    try:
-        method._measure(data, budget)
-    finally:
-        account.open = False
-    return account.transcript()
 
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
-    method.check(public)
-    data = public.made_up(rows, generator)
-    transcript = run(method, data, Sampler())
-    return build(
-        method,
-        public,
-        transcript,
-        guarantee=method.guarantee(public).with_caveat(_REHEARSAL),
-        time=_now(),
-        ledger=None,
-    )
+    recipe = prepare(method, public)
+    transcript = run(method, public.made_up(rows, generator), Sampler())
+    return build(recipe, transcript.marked(REHEARSED), time=now(), ledger=None)
 
 
 def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: Ledger | None) -> Session:
     """Book the total of a session and open its budget."""
     from sfumato.privacy.session import Session
 
-    public = data.public
-    method.check(public)
-    booking = _Booking(method, data, ledger, _promise(method, public), "session")
-    budget, account = _opened(method, public, Sampler())
-    return Session(method, data, budget, account, booking)
+    recipe = prepare(method, data.public)
+    booking = Booking(method, data, ledger, "session")
+    budget, account = _opened(method, data.public, Sampler(), booked=booking.booked)
+    return Session(method, data, recipe, budget, account, booking)
 
 
 def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) -> Any:
     """Randomise one client's own value and return the report."""
     data = method.own(value)
-    public = data.public
-    method.check(public)
-    booking = _Booking(method, data, ledger, _promise(method, public), "perturb")
-    transcript = run(method, data, Sampler())
-    booking.finish("released")
-    fresh, public, transcript = _fresh(method, public, transcript)
-    return fresh._build(public, transcript)
+    recipe = prepare(method, data.public)
+    if not bits().private:
+        raise SeededDraw("a report cannot be marked as a test; draw it outside noise.seeded()")
+    booking = Booking(method, data, ledger, "perturb")
+    transcript = _settled(
+        guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
+    )
+    fresh, public = recipe.method(), recipe.public()
+    check_accounts(transcript, fresh.working_loss(), public)
+    report = fresh._build(public, transcript)
+    booking.released("released", transcript)
+    return report

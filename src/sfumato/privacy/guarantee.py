@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+#: From this ε on, the odds may change beyond all measure.
+NO_PROTECTION = 30
+
+
 def _up(value: Fraction, digits: int) -> str:
     """Return a figure as text with a few digits, rounded up."""
     shown = round_up(value, digits)
@@ -172,7 +176,7 @@ class Guarantee:
         return " ".join(lines)
 
     def _odds(self) -> str:
-        """Return what an onlooker can learn, as a change of odds."""
+        """Return what an onlooker can learn, as a change of odds or of probabilities."""
         who = f"one {self.unit}'s data"
         change = "in or out" if self.relation is Relation.ADD_REMOVE else "as they are or any other"
         loss = self.loss
@@ -180,14 +184,21 @@ class Guarantee:
             # A reader of ρ alone is owed a figure in odds; 1e-9 is far below one in any population.
             loss = loss.approximate("1e-9")
         # An "at most" is rounded up, never to the nearest.
-        factor = _up(exp_up(loss.epsilon), 3)
-        text = (
-            f"having {who} {change} changes the odds of anything an onlooker may conclude by a "
-            f"factor of at most {factor} (ε = {_up(loss.epsilon, 4)})"
-        )
+        figure = _up(loss.epsilon, 4)
+        if loss.epsilon <= NO_PROTECTION:
+            factor = f"{_up(exp_up(loss.epsilon), 3)} (ε = {figure})"
+        else:
+            factor = f"e^{figure}, which is no protection in practice"
         if isinstance(loss, ApproxDP) and loss.delta:
-            text += f", but for a chance of at most {_up(loss.delta, 2)}"
-        return text
+            # (ε, δ) bounds probabilities of events, not the odds given one outcome.
+            return (
+                f"having {who} {change} changes the probability of anything an onlooker may see by "
+                f"a factor of at most {factor}, and a further {_up(loss.delta, 2)} at most"
+            )
+        return (
+            f"having {who} {change} changes the odds of anything an onlooker may conclude by a "
+            f"factor of at most {factor}"
+        )
 
     def composed_in(self, ledger: str) -> Guarantee:
         """Return the same guarantee, composed in the named ledger entry."""

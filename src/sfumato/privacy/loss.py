@@ -25,8 +25,11 @@ class Unpriced(ValueError):
 
 def shown(symbol: str, value: Fraction) -> str:
     """Return a figure as people read it: `ε = 0.5`, or `ε ≈ 0.333333` where that is not all."""
-    text = format(Decimal(value.numerator) / Decimal(value.denominator), ".6g")
-    text = format(Decimal(text).normalize(), "g")
+    if value == 0 or Fraction(1, 10**300) < value < 10**300:
+        text = f"{float(value):.6g}"
+    else:
+        decimal = Decimal(value.numerator) / Decimal(value.denominator)
+        text = format(decimal.normalize(), ".6g")
     return f"{symbol} {'=' if Fraction(text) == value else '≈'} {text}"
 
 
@@ -140,6 +143,8 @@ class ApproxDP:
 
     def _group_factor(self, epsilon: Fraction, size: int) -> Fraction:
         """Return an upper bound on 1 + e^ε + … + e^{(size−1)ε}."""
+        if epsilon * size > 10**6:
+            raise Unpriced(f"ε = {float(min(epsilon, Fraction(10**300))):.3g} bounds no group")
         # Every term is at most the last one.
         simple = size * exp_up(epsilon * (size - 1)) if size > 1 else Fraction(1)
         below = exp_down(epsilon) - 1
@@ -236,7 +241,7 @@ class ZCDP:
             raise Unpriced("a zero-concentrated loss implies no (ε, 0) statement; give a delta > 0")
         best = Fraction(0)
         for order in _orders(
-            lambda a: -_rho_at(float(limit.epsilon), float(log_down(limit.delta)), a)
+            lambda a: -_rho_at(_float(limit.epsilon), _float(log_down(limit.delta)), a)
         ):
             rho = (
                 limit.epsilon
@@ -244,7 +249,9 @@ class ZCDP:
                 + (log_down(limit.delta) + log_down(order)) / (order - 1)
             ) / order
             best = max(best, rho)
-        return cls(round_down(best) if best else best)
+        if best <= 0:
+            raise Unpriced(f"no zero-concentrated loss was found that implies {limit}; raise delta")
+        return cls(round_down(best))
 
     def approximate(self, delta: Number) -> ApproxDP:
         """Return the smallest ε, rounded up, such that (ε, delta)-DP follows."""
@@ -254,7 +261,7 @@ class ZCDP:
         if self.rho == 0:
             return ApproxDP(0, failure)
         best: Fraction | None = None
-        for order in _orders(lambda a: _epsilon_at(float(self.rho), float(log_down(failure)), a)):
+        for order in _orders(lambda a: _epsilon_at(_float(self.rho), _float(log_down(failure)), a)):
             epsilon = (
                 order * self.rho
                 + log_up(1 - 1 / order)
@@ -267,6 +274,11 @@ class ZCDP:
 
 Loss: TypeAlias = PureDP | ApproxDP | ZCDP
 Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP]
+
+
+def _float(value: Fraction) -> float:
+    """Return a float near a figure, for searching only."""
+    return float(min(value, Fraction(10**300)))
 
 
 def _same(first: Loss, second: object) -> None:
@@ -289,7 +301,7 @@ def _rho_at(epsilon: float, log_delta: float, order: float) -> float:
 def _orders(cost: Any) -> list[Fraction]:
     """Return a few orders α > 1 around the least cost; any of them gives a valid bound."""
     # Golden-section search over ln(α − 1); the cost has one valley on this range.
-    low, high = -12.0, 40.0
+    low, high = -12.0, 690.0
     golden = (math.sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = cost(1 + math.exp(left)), cost(1 + math.exp(right))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from sfumato.privacy import door, registry
+from sfumato.privacy.accounts import record_limit
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
 from sfumato.privacy.parameters import Positive, parameter, parse_parameters, read_parameters
@@ -121,7 +122,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
 
     def record_budget(self, public: Any) -> tuple[Loss, Relation]:
         """Return the loss for one record, and its relation, in which the budget is opened."""
-        return door.record_limit(self.working_loss(), public)
+        return record_limit(self.working_loss(), public)
 
     def guarantee(self, public: Any) -> Guarantee:
         """Return what a release of data with this public part will promise."""

@@ -11,8 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from enum import Enum
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from types import UnionType
+from typing import Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
 from sfumato.privacy.loss import Loss, Measure
 
@@ -56,11 +58,55 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a public signature may not hold a {type(value).__name__}")
 
 
+_kinds: dict[str, type[_Signed]] = {}
+
+
+def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
+    """Return what the primitive of a public signature costs, computed anew.
+
+    Parameters
+    ----------
+    signature
+        What `signature()` wrote.
+    measure
+        The measure in which the budget counts.
+    """
+    kind = _kinds.get(str(signature.get("kind")))
+    if kind is None:
+        raise ValueError(f"the primitive {signature.get('kind')!r} is unknown to this version")
+    hints = get_type_hints(kind)
+    given = {
+        name: _typed(value, hints[name]) for name, value in signature.items() if name != "kind"
+    }
+    return kind(**given).cost(measure)
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    """Return a plain value as the type that a field declares."""
+    if hint is Fraction:
+        return Fraction(value)
+    if hint is float or (isinstance(hint, type) and issubclass(hint, Enum)):
+        return hint(value)
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        return tuple(_typed(item, inner) for item in value)
+    if get_origin(hint) in (Union, UnionType):
+        # An optional field: None, or the other type.
+        (inner,) = (item for item in get_args(hint) if item is not type(None))
+        return None if value is None else _typed(value, inner)
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Signed(ABC):
     """What one-shot and stateful primitives share: a public signature and a price."""
 
     kind: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            _kinds[cls.kind] = cls
 
     @abstractmethod
     def cost(self, measure: Measure) -> Loss:

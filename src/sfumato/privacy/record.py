@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import door
 from sfumato.privacy.budget import Sampler
 from sfumato.privacy.primitive import Change, Primitive, Run, StatefulPrimitive
+from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
@@ -51,6 +53,7 @@ class Recording(Sequence[Recorded]):
 
     def __init__(self) -> None:
         self.steps: list[Recorded] = []
+        self.transcript = Transcript(())
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -170,17 +173,19 @@ class _ReplayedRun:
 def record(method: AnyMethod, data: Any) -> Recording:
     """Run a method and return what each primitive was given and said."""
     recorder = _Recorder()
-    door.run(method, data, recorder)
+    recorder.recording.transcript = door.run(method, data, recorder)
     return recorder.recording
 
 
 def replay(method: AnyMethod, data: Any, script: Recording) -> Recording:
     """Run a method on a neighbour, forcing every primitive to say what it said before."""
     replayer = _Replayer(script)
-    door.run(method, data, replayer)
-    if len(replayer.recording) != len(script):
-        raise Diverged("the neighbour asked fewer questions")
-    for planned, asked in zip(script, replayer.recording, strict=True):
-        if len(planned.outputs) != len(asked.outputs):
-            raise Diverged(f"the neighbour took fewer steps of {planned.label!r}")
+    transcript = door.run(method, data, replayer)
+    # Everything that a transcript publishes beside the outputs must be the same: labels, slices and
+    # their limits, signatures (fields that a primitive does not compare among them) and costs.
+    for here, there in zip(script.transcript.shape(), transcript.shape(), strict=True):
+        if here != there:
+            changed = [pair for pair in zip_longest(here, there) if pair[0] != pair[1]]
+            raise Diverged(f"the neighbour publishes {changed[0][1]} for {changed[0][0]}")
+    replayer.recording.transcript = transcript
     return replayer.recording

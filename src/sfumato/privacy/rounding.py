@@ -10,6 +10,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 _DIGITS = 40
+#: Beyond this an exponential is not computed: its digits would fill the memory.
+_LARGEST = 10**6
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 
@@ -21,24 +23,33 @@ def _decimal(value: Fraction, context: Context) -> Decimal:
 
 
 def exp_up(value: Fraction) -> Fraction:
-    """Return an upper bound on e**value, within a relative 1e-38."""
+    """Return an upper bound on e**value: within a relative 1e-38, looser below e**-1000000."""
+    if value > _LARGEST:
+        raise OverflowError("an exponential of more than a million is not computed")
+    value = max(value, Fraction(-_LARGEST))
     # Decimal.exp is correctly rounded (half even), so one step outward bounds it.
     return Fraction(_UP.next_plus(_UP.exp(_decimal(value, _UP))))
 
 
 def exp_down(value: Fraction) -> Fraction:
-    """Return a lower bound on e**value, within a relative 1e-38."""
+    """Return a lower bound on e**value: within a relative 1e-38, and 0 below e**-1000000."""
+    if value < -_LARGEST:
+        return Fraction(0)
+    value = min(value, Fraction(_LARGEST))
     return Fraction(_DOWN.next_minus(_DOWN.exp(_decimal(value, _DOWN))))
 
 
 def log_up(value: Fraction) -> Fraction:
     """Return an upper bound on ln(value) for a positive value."""
-    return Fraction(_UP.next_plus(_UP.ln(_decimal(value, _UP))))
+    rounded = _decimal(value, _UP)
+    # The value is at most what it was rounded up to, so at one the logarithm is at most zero.
+    return Fraction(0) if rounded == 1 else Fraction(_UP.next_plus(_UP.ln(rounded)))
 
 
 def log_down(value: Fraction) -> Fraction:
     """Return a lower bound on ln(value) for a positive value."""
-    return Fraction(_DOWN.next_minus(_DOWN.ln(_decimal(value, _DOWN))))
+    rounded = _decimal(value, _DOWN)
+    return Fraction(0) if rounded == 1 else Fraction(_DOWN.next_minus(_DOWN.ln(rounded)))
 
 
 def sqrt_up(value: Fraction) -> Fraction:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, keys, registry
-from sfumato.privacy.accounts import check_accounts
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Release
@@ -47,16 +46,9 @@ def save(release: Release, path: Path, *, key: Path | None) -> Path:
     """Write a release into a new folder, whole or not at all."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
-    origin = release.provenance
-    data_files = release.files()
-    files = {
-        **data_files,
-        PUBLIC: pretty(origin.public.to_json()),
-        **origin.transcript.to_files(),
-        README: _readme(release, sorted(data_files)).encode(),
-    }
+    files = _files(release)
     document = certificates.certify(release, files)
-    files[certificates.NAME] = pretty(certificates.signed(document, key or keys.find_key()))
+    files[certificates.NAME] = pretty(certificates.sealed(document, key or keys.find_key()))
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
@@ -70,6 +62,18 @@ def save(release: Release, path: Path, *, key: Path | None) -> Path:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return path
+
+
+def _files(release: Release) -> dict[str, bytes]:
+    """Return every file of a saved release but its certificate."""
+    origin = release.provenance
+    data_files = release.files()
+    return {
+        **data_files,
+        PUBLIC: pretty(origin.public.to_json()),
+        **origin.transcript.to_files(),
+        README: _readme(release, sorted(data_files)).encode(),
+    }
 
 
 def _readme(release: Release, data_files: list[str]) -> str:
@@ -117,24 +121,30 @@ def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
     facts = registry.resolve(f"public.{document['public']['kind']}")
     public = facts.from_json(json.loads(files[PUBLIC]))
     return door.build(
-        method,
-        public,
+        door.Recipe.of(method, public),
         Transcript.from_files(files),
-        guarantee=Guarantee.from_json(document["guarantee"]),
         time=document["time"],
         ledger=document["ledger"],
     )
 
 
 def load(path: str | Path) -> Release:
-    """Return a saved release, rebuilt from its transcript.
+    """Return a saved release, verified and rebuilt from its transcript.
 
     Parameters
     ----------
     path
         The folder that `save` wrote.
+
+    Raises
+    ------
+    NotARelease
+        If the folder holds no release, or one that does not verify.
     """
-    return _rebuild(*_read(Path(path)))
+    outcome = verify(path)
+    if not outcome.passed or outcome.release is None:
+        raise NotARelease(f"{path} does not verify:\n{outcome}")
+    return outcome.release
 
 
 @dataclass(frozen=True)
@@ -154,12 +164,17 @@ class Verification:
     ----------
     checks
         What was checked, one after another.
-    guarantee
-        What the release promises if all checks passed.
+    release
+        The release, rebuilt, if it could be.
     """
 
     checks: tuple[Check, ...]
-    guarantee: Guarantee | None
+    release: Release | None = None
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the release promises if all checks passed."""
+        return None if self.release is None else self.release.guarantee
 
     @property
     def passed(self) -> bool:
@@ -206,33 +221,46 @@ def verify(
     folder = Path(path)
     document, files = _read(folder)
     checks = [_check_files(folder, document, files), _check_signature(document, key)]
-    release: Release | None = None
+    rebuilt: list[Release] = []
 
-    def rebuilt() -> str:
-        nonlocal release
-        release = _rebuild(document, files)
-        data_files = {name: files[name] for name in release.files() if name in files}
-        if not release.agrees(data_files):
-            raise ValueError("the published data are not what the transcript gives")
-        return "the release was rebuilt from its transcript, without any data, and agrees"
+    def rebuild() -> str:
+        rebuilt.append(_rebuild(document, files))
+        return (
+            "the release was rebuilt from its transcript, without any data; every cost adds up to "
+            "no more than what is promised"
+        )
 
-    def promised() -> str:
-        assert release is not None
-        origin = release.provenance
-        expected = origin.method.guarantee(origin.public).to_json()
-        stated = origin.guarantee.to_json()
-        for name in ("loss", "also", "unit", "relation", "contribution", "basis", "public"):
-            if expected[name] != stated[name]:
-                raise ValueError(f"the certificate states another {name} than the method gives")
-        check_accounts(origin.transcript, origin.method.working_loss(), origin.public)
-        return "every cost in the transcript adds up to no more than what is promised"
-
-    checks.append(_guarded("rebuild", rebuilt))
+    checks.append(_guarded("rebuild", rebuild))
+    release = rebuilt[0] if rebuilt else None
     if release is not None:
-        checks.append(_guarded("books", promised))
+        checks.append(_guarded("data", lambda: _agree(release, files)))
+        checks.append(_guarded("certificate", lambda: _stated(release, document, files)))
     if ledger is not None:
-        checks.append(_check_ledger(document, ledger))
-    return Verification(tuple(checks), release.guarantee if release is not None else None)
+        checks.append(_guarded("ledger", lambda: _booked(document, release, ledger)))
+    return Verification(tuple(checks), release)
+
+
+def _agree(release: Release, files: dict[str, bytes]) -> str:
+    """Compare the published data with the rebuilt release."""
+    data_files = {name: files[name] for name in release.files() if name in files}
+    if not release.agrees(data_files):
+        raise ValueError("the published data are not what the transcript gives")
+    return "the published data are what the transcript gives"
+
+
+def _stated(release: Release, document: dict[str, Any], files: dict[str, bytes]) -> str:
+    """Compare all that a certificate states with what follows from method, facts and transcript."""
+    expected = certificates.certify(release, files)
+    for name in ("kind", "method", "parameters", "guarantee", "plan", "public", "format"):
+        if document.get(name) != expected[name]:
+            raise ValueError(f"the certificate states another {name} than the release has")
+    mine = _files(release)
+    if set(mine) != set(document["files"]):
+        raise ValueError("the certificate lists other files than such a release has")
+    for name in (PUBLIC, README, *TRANSCRIPT_FILES):
+        if mine[name] != files.get(name):
+            raise ValueError(f"{name} does not say what such a release says")
+    return "the certificate states what follows from the method, the facts and the transcript"
 
 
 def _guarded(name: str, check: Callable[[], str]) -> Check:
@@ -245,7 +273,8 @@ def _guarded(name: str, check: Callable[[], str]) -> Check:
 
 def _check_files(folder: Path, document: dict[str, Any], files: dict[str, bytes]) -> Check:
     """Compare every file with its hash, and look for files nobody certified."""
-    if (folder / certificates.NAME).read_bytes() != pretty(document):
+    whole = (folder / certificates.NAME).read_bytes() == pretty(document)
+    if not whole or document.get("digest") != digest(certificates.body_of(document)):
         return Check("files", False, f"{certificates.NAME} was changed after it was written")
     for name, expected in document["files"].items():
         if name not in files:
@@ -270,10 +299,10 @@ def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
             key is None,
             "not signed: hashes show damage, but not a forger who rewrote everything",
         )
-    body = {name: value for name, value in document.items() if name != "signature"}
+    body = certificates.body_of(document)
     try:
         public = keys.public_from_hex(signature["public_key"])
-        valid = keys.verify(public, bytes.fromhex(signature["value"]), canonical(body))
+        valid = keys.verify(public, bytes.fromhex(signature["value"]), body)
     except (ValueError, KeyError, TypeError):
         return Check("signature", False, "the signature is damaged")
     if not valid or signature.get("fingerprint") != keys.fingerprint(public):
@@ -284,11 +313,24 @@ def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
     return Check("signature", True, f"signed by {whose}")
 
 
-def _check_ledger(document: dict[str, Any], ledger: Ledger) -> Check:
-    """Check that the release is booked where it says."""
+def _booked(document: dict[str, Any], release: Release | None, ledger: Ledger) -> str:
+    """Check that the release is booked where it says, as what it is."""
     stated = document.get("ledger")
     if not stated or stated["identity"] != ledger.identity:
-        return Check("ledger", False, f"the release is not booked in {ledger.name}")
-    if not ledger.contains(stated["head"]):
-        return Check("ledger", False, f"{ledger.name} has lost entry {stated['entry']}")
-    return Check("ledger", True, f"booked as {stated['reference']}, and the chain holds it")
+        raise ValueError(f"the release is not booked in {ledger.name}")
+    ledger.check()
+    found = [entry for entry in ledger.history() if entry.number == stated["entry"]]
+    if not found or found[0].hash != stated["head"]:
+        raise ValueError(f"{ledger.name} does not hold entry {stated['entry']} of the certificate")
+    (entry,) = found
+    booked = {**entry.guarantee.to_json(), "ledger": None, "statement": None}
+    claimed = {**document["guarantee"], "ledger": None, "statement": None}
+    if (entry.method, entry.parameters, booked) != (
+        document["method"],
+        document["parameters"],
+        claimed,
+    ):
+        raise ValueError(f"{entry.reference} was booked for another release")
+    if release is None or entry.note != f"transcript {release.transcript.digest()}":
+        raise ValueError(f"{entry.reference} was booked for another transcript")
+    return f"booked as {entry.reference} for this very transcript, and the chain holds it"

@@ -1,7 +1,7 @@
 """An interactive session: the total is booked when it opens, questions spend inside it.
 
 Closing a session gives a release of all its answers. Re-opening draws fresh hidden state and pays
-again; a session cannot be copied or resumed.
+again; a session cannot be copied, resumed, or taken into another process.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget, BudgetClosed, SliceExceeded, _Account
+from sfumato.privacy.budget import Budget, BudgetClosed, SliceExceeded, _Account, _Kept
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
@@ -26,27 +26,28 @@ def question_label(number: int, question: Any) -> str:
     return f"{number} {canonical(plain(question)).decode()}"
 
 
-class Session:
+class Session(_Kept):
     """An open session on private data."""
 
     def __init__(
         self,
         method: InteractiveMethod[Any, Any],
         data: Any,
+        recipe: door.Recipe,
         budget: Budget,
         account: _Account,
-        booking: door._Booking,
+        booking: door.Booking,
     ) -> None:
         self._method = method
         self._data = data
-        self._public = data.public
+        self._recipe = recipe
         self._budget = budget
         self._account = account
         self._booking = booking
         self._asked = 0
 
     def __repr__(self) -> str:
-        state = "open" if self._account.open else "closed"
+        state = "open" if self._account.is_open else "closed"
         return f"Session({self._method.name}, {self._asked} asked, {state})"
 
     @property
@@ -67,32 +68,46 @@ class Session:
         question
             What to ask; it becomes public with the answer.
         """
-        question = self._method.parse_question(self._public, question)
-        number = self._asked
+        fresh, public = self._recipe.method(), self._recipe.public()
+        parsed = fresh.parse_question(public, question)  # type: ignore[attr-defined]
+        with self._account.lock:
+            self._account.require_open("the question")
+            # A question that fails keeps its number: what it spent stays spent under that name.
+            number = self._asked
+            self._asked += 1
+            refused = door.guarded(
+                self._method, self._booking, lambda: self._measured(parsed, number), ends=False
+            )
+            if refused is not None:
+                raise refused
+            transcript = Transcript.from_files(self._account.transcript().to_files())
+        return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
+
+    def _measured(self, question: Any, number: int) -> Exception | None:
+        """Measure; return a refused spend, which says what is left and holds no private value."""
         try:
             self._method._ask(self._data, self._budget, question, number)
-        except (SliceExceeded, BudgetClosed):
-            # A refused spend says what was asked and what is left; it holds no private value.
-            raise
-        except Exception as error:
-            raise door._failure(self._method, error, self._booking.entry is not None) from None
-        self._asked += 1
-        transcript = Transcript.from_files(self._account.transcript().to_files())
-        return self._method._answer(self._public, transcript, question, number)
+        except (SliceExceeded, BudgetClosed) as refused:
+            return refused.with_traceback(None)
+        return None
 
     def close(self) -> Any:
         """Close the session and return a release of all its answers."""
-        self._account.open = False
-        self._data = None
-        built = door.build(
-            self._method,
-            self._public,
-            self._account.transcript(),
-            guarantee=self._booking.guarantee,
-            time=door._now(),
-            ledger=self._booking.document(),
-        )
-        self._booking.finish("closed")
+        with self._account.lock:
+            self._account.require_open("the release")
+            self._account.close()
+            self._data = None
+            try:
+                built = door.build(
+                    self._recipe,
+                    self._account.transcript(),
+                    time=door.now(),
+                    ledger=self._booking.document(),
+                )
+            except BaseException as error:
+                self._booking.finish("aborted", type(error).__name__)
+                raise
+            self._booking.released("closed", built.transcript)
         return built
 
     def __enter__(self) -> Self:
@@ -104,7 +119,8 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._account.open:
-            self._account.open = False
-            self._data = None
-            self._booking.finish("aborted" if kind else "closed")
+        with self._account.lock:
+            if self._account.is_open:
+                self._account.close()
+                self._data = None
+                self._booking.finish("aborted" if kind else "closed")

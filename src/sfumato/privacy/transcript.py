@@ -20,6 +20,10 @@ from sfumato.privacy.canonical import canonical, digest
 _ARRAY_KINDS = "biuf"
 TRANSCRIPT_FILES = ("transcript.json", "transcript.npz")
 
+#: Marks of transcripts that make no private release.
+SEEDED = "seeded"
+REHEARSED = "rehearsed"
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -68,9 +72,16 @@ class Slice:
 class Transcript:
     """The outputs of all primitives of one run, in order, and the slices that paid for them."""
 
-    def __init__(self, entries: tuple[Entry, ...], slices: tuple[Slice, ...] = ()) -> None:
+    def __init__(
+        self,
+        entries: tuple[Entry, ...],
+        slices: tuple[Slice, ...] = (),
+        *,
+        marks: tuple[str, ...] = (),
+    ) -> None:
         self.entries = entries
         self.slices = slices
+        self.marks = marks
         self._by_label = {entry.label: entry for entry in entries}
         if len(self._by_label) != len(entries):
             raise ValueError("two measurements carry the same label")
@@ -113,6 +124,7 @@ class Transcript:
                 {
                     "format": 1,
                     "entries": entries,
+                    "marks": list(self.marks),
                     "slices": [
                         {"path": list(cut.path), "limit": cut.limit, "part": cut.part}
                         for cut in self.slices
@@ -144,7 +156,20 @@ class Transcript:
             tuple(
                 Slice(tuple(cut["path"]), cut["limit"], cut["part"]) for cut in document["slices"]
             ),
+            marks=tuple(document["marks"]),
         )
+
+    def marked(self, mark: str) -> Transcript:
+        """Return the same transcript with a further mark."""
+        return Transcript(self.entries, self.slices, marks=(*self.marks, mark))
+
+    def shape(self) -> list[Any]:
+        """Return everything but the outputs: what was asked, and what it was paid from."""
+        asked = [
+            (entry.label, entry.path, entry.signature, entry.cost, len(entry.outputs))
+            for entry in self.entries
+        ]
+        return [asked, list(self.slices)]
 
     def digest(self) -> str:
         """Return a hash of everything in the transcript."""

@@ -6,6 +6,7 @@ Every sentence is made from the certificate and from the release rebuilt from it
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from sfumato.privacy.guarantee import Basis, Guarantee
@@ -141,8 +142,10 @@ def booked(certificate: dict[str, Any]) -> Section:
 
 def check(verification: Verification | None, certificate: dict[str, Any]) -> Section:
     """Say how to check the release."""
-    version = certificate["versions"].get("sfumato")
-    install = f"pip install sfumato=={version}" if version else "pip install sfumato"
+    version = str(certificate["versions"].get("sfumato", ""))
+    # Whoever forged a certificate must not get to write a command that a reader copies.
+    plain = re.fullmatch(r"[0-9A-Za-z.+]+", version) is not None
+    install = f"pip install sfumato=={version}" if plain else "pip install sfumato"
     blocks: list[Block] = [
         Text(
             "Anybody can check this release without the private data. The check compares every "
@@ -179,19 +182,19 @@ def ethics(release: Release, certificate: dict[str, Any]) -> Section:
 
 def _paragraph(release: Release, certificate: dict[str, Any]) -> str:
     guarantee = release.guarantee
-    ledger = (
-        f"The loss is booked in a tamper-evident account of all releases of these data "
-        f"({guarantee.ledger}), which refuses whatever would exceed the total allowed."
+    account = (
+        "That account is tamper-evident and refuses whatever would exceed the total allowed. "
         if guarantee.ledger
-        else "The loss was not booked in an account of all releases of these data."
+        else ""
     )
     version = certificate["versions"].get("sfumato", "unknown")
     return (
         f"{release.words()} The release satisfies differential privacy with {guarantee.loss} for "
-        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} The guarantee "
-        "rests on a mathematical proof and on random noise from a cryptographic source, not on "
-        "the removal of names; it does not depend on what an onlooker knows or will know. "
-        f"{ledger} The release was made on {release.provenance.time[:10]} with sfumato {version} "
+        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} {account}"
+        "The guarantee rests on a mathematical proof and on random noise from a cryptographic "
+        "source, not on the removal of names; it does not depend on what an onlooker knows or will "
+        "know. "
+        f"The release was made on {release.provenance.time[:10]} with sfumato {version} "
         f"({release.provenance.method.name}) and carries a certificate by which anybody can check "
         "it without access to the private data."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,9 +99,12 @@ class CountingMethod(Method[Table, NoisyTables]):
             part.measure(noise, table, label=name)
 
     def _build(self, public: TablePublic, transcript: Transcript) -> NoisyTables:
-        sets = self.sets(public)
-        measured = [transcript[_label(public, columns)] for columns in sets]
-        return NoisyTables(public, sets, measured, self.noises(public))
+        sets, noises = self.sets(public), self.noises(public)
+        labels = [_label(public, columns) for columns in sets]
+        planned = [(label, noise.signature()) for label, noise in zip(labels, noises, strict=True)]
+        if planned != [(entry.label, entry.signature) for entry in transcript]:
+            raise ValueError("the transcript is not one of this method with these parameters")
+        return NoisyTables(public, sets, [transcript[label] for label in labels], noises)
 
     def plan(self, public: TablePublic) -> Plan:
         """Return what each table will cost and how good it will be, before it is spent."""
@@ -137,7 +141,9 @@ class CountingMethod(Method[Table, NoisyTables]):
 
 def _label(public: TablePublic, columns: tuple[int, ...]) -> str:
     """Return the name of a table in transcripts and plans."""
-    return " × ".join(public.columns[column] for column in columns)
+    names = [public.columns[column] for column in columns]
+    # A name that holds the sign itself could make two tables look alike.
+    return json.dumps(names) if any("×" in name for name in names) else " × ".join(names)
 
 
 def _step(what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic) -> PlanStep:

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 DECIMALS = 3
 
 
+def _relative_variances(noises: Sequence[CountNoise]) -> tuple[float, ...]:
+    """Return the variances of the cells of each table, relative to the largest."""
+    # Squares of deviations would overflow for a tiny epsilon; a huge one leaves no noise at all.
+    largest = max(item.standard_deviation for item in noises) or 1.0
+    return tuple(max((item.standard_deviation / largest) ** 2, 1e-12) for item in noises)
+
+
 class NoisyTables(Release):
     """Counts for combinations of columns: non-negative, consistent, of one total.
 
@@ -53,9 +60,7 @@ class NoisyTables(Release):
         self.sets = tuple(sets)
         self.measured = tuple(measured)
         self.noises = tuple(noises)
-        # A noiseless table (a huge epsilon) still needs a positive variance to be weighted by.
-        variances = tuple(max(item.standard_deviation**2, 1e-12) for item in self.noises)
-        family = Family(self.sets, public.sizes, variances)
+        family = Family(self.sets, public.sizes, _relative_variances(self.noises))
         total = None if public.rows is None else float(public.rows)
         floats = [table.astype(np.float64) for table in self.measured]
         self.tables = tuple(consistent_counts(family, floats, total))
@@ -237,8 +242,9 @@ class NoisyTables(Release):
                 return False
             for column in ours.columns:
                 if ours[column].dtype == pl.Float64:
-                    apart = (ours[column] - theirs[column]).abs().max() or 0.0
-                    if not float(apart) <= 2 * 10**-DECIMALS:  # type: ignore[arg-type]
+                    apart = np.abs(ours[column].to_numpy() - theirs[column].to_numpy())
+                    # A missing or undefined number compares false, and so disagrees.
+                    if not (apart <= 2 * 10.0**-DECIMALS).all():
                         return False
                 elif not ours[column].equals(theirs[column]):
                     return False

@@ -18,6 +18,14 @@ INK, FILL, MARGIN = "#1d3557", "#a8c5da", "#c1121f"
 
 def one_way_picture(release: NoisyTables) -> Any:
     """Return a figure with a bar chart of each released column and the margin of its noise."""
+    import matplotlib as mpl
+
+    # Names and values are text, even where they hold a dollar sign.
+    with mpl.rc_context({"text.parse_math": False}):
+        return _drawn(release)
+
+
+def _drawn(release: NoisyTables) -> Any:
     from matplotlib.figure import Figure
 
     covered = sorted({column for columns in release.sets for column in columns})

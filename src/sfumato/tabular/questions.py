@@ -153,6 +153,8 @@ class Questions(InteractiveMethod[Table, Answers]):
         for name, wanted in question.items():
             public.schema.index(name)
             labels = public.labels(name)
+            if not isinstance(wanted, str | list | tuple | set | frozenset):
+                raise ValueError(f"column {name!r}: give a value, or a list of values, as text")
             accepted = [wanted] if isinstance(wanted, str) else list(wanted)
             unknown = [value for value in accepted if value not in labels]
             if unknown or not accepted:
@@ -185,7 +187,10 @@ class Questions(InteractiveMethod[Table, Answers]):
         return Answer(int(noisy[0]), margin(self._noise(public)))
 
     def _build(self, public: TablePublic, transcript: Transcript) -> Answers:
-        bound = margin(self._noise(public))
+        noise = self._noise(public)
+        bound = margin(noise)
+        if any(entry.signature != noise.signature() for entry in transcript):
+            raise ValueError("the transcript is not one of this method with these parameters")
         return Answers(
             [(entry.label, Answer(int(entry.outputs[0][0]), bound)) for entry in transcript]
         )
