@@ -282,11 +282,28 @@ def test_the_site_shows_every_page():
     assert sorted(listed) == sorted(p.relative_to(docs).as_posix() for p in docs.rglob("*.md"))
 
 
-def test_the_reference_names_everything_public():
+def test_the_reference_names_everything_public_in_its_own_words():
+    import sfumato
     from sfumato import noise
     from sfumato.catalogue import PUBLIC_NAMES
 
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    named = {word for cell in re.findall(r"^\| (.+?) \|", text, re.MULTILINE)
-             for word in re.findall(r"`(?:sf\.|noise\.)?(\w+)", cell)}  # fmt: skip
-    assert not {*PUBLIC_NAMES, *noise.__all__} - named
+    said = dict(re.findall(r"^\| `(?:sf|noise)\.(\w+)[^`]*` \| (.+) \|$", text, re.MULTILINE))
+    assert set(said) == {*PUBLIC_NAMES, *noise.__all__}
+    for name in PUBLIC_NAMES:
+        sentence = inspect.getdoc(getattr(sfumato, name)).partition("\n")[0]
+        assert said[name] == sentence.replace("|", r"\|")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
+def test_every_file_of_a_saved_release_is_explained(page, reader, tmp_path):
+    import sfumato as sf
+
+    stays = sf.read_table("patients.csv", schema="patients.schema.toml")
+    folder = sf.Marginals(epsilon=1, ways=1).release(stays).save("saved")
+    sf.save_report(folder)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    explained = re.findall(
+        r"`([\w.]+)`", "\n".join(re.findall(r"^\| (.+?) \|", text, re.MULTILINE))
+    )
+    assert {path.name for path in folder.iterdir()} <= set(explained)

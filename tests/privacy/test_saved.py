@@ -177,7 +177,7 @@ def test_a_release_that_borrows_another_ones_entry_is_caught(tmp_path):
             .read_bytes()
             .replace(
                 b"It was not composed with other releases of the same data: losses add up.",
-                b"The loss is composed with all other releases booked in a.ledger#1.",
+                b"It is booked as a.ledger#1 and composed with all other releases of that ledger.",
             )
         )
         document["files"]["README.txt"] = digest((folder / "README.txt").read_bytes())

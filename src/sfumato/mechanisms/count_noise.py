@@ -14,9 +14,39 @@ from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP
+from sfumato.privacy.loss import ZCDP, Loss
 
-__all__ = ["measure_counts"]
+__all__ = ["CountNoise", "count_noise", "measure_counts"]
+
+CountNoise = GeometricNoise | GaussianNoise
+
+
+def count_noise(
+    shape: tuple[int, ...], loss: Loss, relation: Relation, *, moves: int = 1
+) -> CountNoise:
+    """Return noise for integers of which one record moves a few by 1 each.
+
+    Parameters
+    ----------
+    shape
+        The public shape of the integers.
+    loss
+        The whole slice: Gaussian noise for a zero-concentrated loss, else geometric noise.
+    relation
+        What a neighbour is.
+    moves
+        How many of them one added or removed record changes at most, by 1 each. A replaced record
+        must not move them further than 2·moves in L1 and √(2·moves) in L2.
+
+    Notes
+    -----
+    Privacy: the L1 sensitivity and the squared L2 sensitivity are both `moves`, and twice that
+    under replace-one; that this holds is proved on the page of whoever calls.
+    """
+    sensitivity = Fraction(moves * (2 if relation is Relation.REPLACE_ONE else 1))
+    if isinstance(loss, ZCDP):
+        return GaussianNoise(shape=shape, squared_sensitivity=sensitivity, rho=loss.rho)
+    return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=loss.epsilon)
 
 
 def measure_counts(
@@ -27,28 +57,14 @@ def measure_counts(
     Parameters
     ----------
     budget
-        The slice that is spent. Under ρ-zCDP the noise is Gaussian, else geometric.
+        The slice that is spent.
     values
         The private integers.
     moves
-        How many of them one added or removed record changes at most, by 1 each. A replaced record
-        must not move them further than 2·moves in L1 and √(2·moves) in L2.
+        As for `count_noise`.
     label
         The name of the answer in the transcript.
-
-    Notes
-    -----
-    Privacy: the L1 sensitivity and the squared L2 sensitivity are both `moves`, and twice that
-    under replace-one; that this holds is proved on the page of whoever calls.
     """
-    sensitivity = Fraction(moves * (2 if budget.relation is Relation.REPLACE_ONE else 1))
-    left = budget.remaining
-    primitive: GeometricNoise | GaussianNoise
-    if isinstance(left, ZCDP):
-        primitive = GaussianNoise(shape=values.shape, squared_sensitivity=sensitivity, rho=left.rho)
-    else:
-        primitive = GeometricNoise(
-            shape=values.shape, sensitivity=sensitivity, epsilon=left.epsilon
-        )
+    primitive = count_noise(values.shape, budget.remaining, budget.relation, moves=moves)
     noisy: NDArray[np.int64] = budget.measure(primitive, values, label=label)
     return noisy

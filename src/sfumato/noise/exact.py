@@ -16,10 +16,14 @@ import numpy as np
 
 Number: TypeAlias = int | float | str | Decimal | Fraction | np.integer[Any] | np.floating[Any]
 
-#: Decimal exponents beyond this are refused: the fraction would fill the memory before it was used.
-LARGEST_DECIMAL_EXPONENT = 5000
+#: Longer numbers are refused: Python would not write them out again (its limit is 4300 digits), and
+#: an absurd exponent would fill the memory before the number was used.
+MOST_DIGITS = 4000
+_MOST_BITS = (10**MOST_DIGITS).bit_length()
+_SHOWN = 60
+"""Characters of a value that an error repeats."""
 
-_EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*$")
+_EXPONENT = re.compile(r"[eE]([-+]?[\d_]+)\s*$")
 
 
 def exact(x: object) -> Fraction:
@@ -38,14 +42,15 @@ def exact(x: object) -> Fraction:
     TypeError
         For booleans, complex numbers, arrays and anything else that is not one real number.
     ValueError
-        For NaN, infinities and text that is not a number.
+        For NaN, infinities, text that is not a number, and numbers of more than 4000 digits. A
+        `Fraction` is taken as it is, however long.
     """
     if isinstance(x, (bool, np.bool_)):
         raise TypeError(f"a number is needed; got the boolean {x!r}")
     if isinstance(x, Fraction):
         return x
     if isinstance(x, (int, np.integer)):
-        return Fraction(int(x))
+        return _writable(Fraction(int(x)))
     if isinstance(x, (float, np.floating)):
         return _from_float(x)
     if isinstance(x, Decimal):
@@ -71,7 +76,7 @@ def positive(x: object, name: str) -> Fraction:
     """
     value = named(x, name)
     if value <= 0:
-        raise ValueError(f"{name} must be positive and finite; got {x}")
+        raise ValueError(f"{name} must be positive and finite; got {briefly(x)}")
     return value
 
 
@@ -93,29 +98,63 @@ def named(x: object, name: str) -> Fraction:
         raise ValueError(f"{name}: {error}") from None
 
 
+def briefly(x: object) -> str:
+    """Return a value as an error repeats it: never at length, and never failing over its size.
+
+    Parameters
+    ----------
+    x
+        Any public value.
+    """
+    if isinstance(x, numbers.Rational):
+        bits = max(int(x.numerator).bit_length(), int(x.denominator).bit_length())
+        if bits > 4 * _SHOWN:
+            return f"a number of about {round(bits * 0.30103)} digits"
+    text = repr(x) if isinstance(x, str) else str(x)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+def _writable(x: Fraction) -> Fraction:
+    """Return a fraction that can be written out, or refuse it."""
+    if max(x.numerator.bit_length(), x.denominator.bit_length()) > _MOST_BITS:
+        raise ValueError(f"a finite number of at most {MOST_DIGITS} digits is needed")
+    return x
+
+
 def _from_float(x: float | np.floating[Any]) -> Fraction:
     """Read a float of any width as its shortest decimal."""
     if not np.isfinite(x):
         raise ValueError(f"a finite number is needed; got {float(x)}")
     # float() would widen a float32 and change its shortest decimal; str() keeps the width.
-    return Fraction(repr(float(x)) if isinstance(x, float) else str(x))
+    return Fraction(repr(float(x))) if isinstance(x, float) else _from_text(str(x))
 
 
 def _from_decimal(x: Decimal) -> Fraction:
     """Read a decimal exactly, unless it is not finite or absurdly long."""
     if not x.is_finite():
-        raise ValueError(f"a finite number is needed; got {x}")
-    if x != 0 and abs(x.adjusted()) > LARGEST_DECIMAL_EXPONENT:
-        raise ValueError(f"the exponent of {x} is beyond ±{LARGEST_DECIMAL_EXPONENT}")
-    return Fraction(x)
+        raise ValueError(f"a finite number is needed; got {briefly(x)}")
+    if x == 0:
+        return Fraction(0)
+    if len(x.as_tuple().digits) > MOST_DIGITS or abs(x.adjusted()) > MOST_DIGITS:
+        raise ValueError(f"a finite number of at most {MOST_DIGITS} digits is needed")
+    return _writable(Fraction(x))
 
 
 def _from_text(x: str) -> Fraction:
     """Read a decimal or a ratio written as text."""
+    if len(x) > 2 * MOST_DIGITS + 2:
+        raise ValueError(
+            f"a finite number of at most {MOST_DIGITS} digits is needed; got a text of {len(x)} "
+            "characters"
+        )
     exponent = _EXPONENT.search(x)
-    if exponent is not None and abs(int(exponent.group(1))) > LARGEST_DECIMAL_EXPONENT:
-        raise ValueError(f"the exponent of {x!r} is beyond ±{LARGEST_DECIMAL_EXPONENT}")
     try:
-        return Fraction(x)
+        if exponent is not None and abs(int(exponent.group(1))) > MOST_DIGITS:
+            raise ValueError
+        number = Fraction(x)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f'a finite number such as "0.1" or "1/3" is needed; got {x!r}') from None
+        raise ValueError(
+            f'a finite number such as "0.1" or "1/3" of at most {MOST_DIGITS} digits is needed; '
+            f"got {briefly(x)}"
+        ) from None
+    return _writable(number)

@@ -169,7 +169,7 @@ class Guarantee:
         if self.public:
             lines.append("Taken as public knowledge: " + "; ".join(self.public) + ".")
         lines.append(
-            f"The loss is composed with all other releases booked in {self.ledger}."
+            f"It is booked as {self.ledger} and composed with all other releases of that ledger."
             if self.ledger
             else "It was not composed with other releases of the same data: losses add up."
         )

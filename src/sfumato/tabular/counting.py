@@ -1,39 +1,11 @@
-"""Noise on tables of counts: which primitive, how much, and what a reader should expect of it."""
+"""What a reader should expect of noisy counts: their margins."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
-from sfumato.mechanisms.gaussian import GaussianNoise
+from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss, PureDP
-
-CountNoise = GeometricNoise | GaussianNoise
-
-
-def count_noise(shape: tuple[int, ...], loss: Loss, relation: Relation) -> CountNoise:
-    """Return the noise for one table of counts in which every record falls into one cell.
-
-    Under add/remove one record changes one cell by one; under replace-one it changes two cells by
-    one each: L1 sensitivity 2 and squared L2 sensitivity 2 (docs/proofs/marginals.md).
-
-    Parameters
-    ----------
-    shape
-        The shape of the table.
-    loss
-        The whole slice: pure for geometric noise, zero-concentrated for Gaussian noise.
-    relation
-        What a neighbour is.
-    """
-    cells = 1 if relation is Relation.ADD_REMOVE else 2
-    if isinstance(loss, PureDP):
-        return GeometricNoise(shape=shape, sensitivity=Fraction(cells), epsilon=loss.epsilon)
-    if isinstance(loss, ZCDP):
-        return GaussianNoise(shape=shape, squared_sensitivity=Fraction(cells), rho=loss.rho)
-    raise TypeError("counts are measured from a pure or a zero-concentrated slice")
 
 
 def margin(noise: CountNoise, cells: int = 1) -> float:

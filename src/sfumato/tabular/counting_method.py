@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
@@ -22,7 +23,7 @@ from sfumato.privacy.parameters import DELTA, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.progress import track
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.counting import CountNoise, count_noise, margin
+from sfumato.tabular.counting import margin
 from sfumato.tabular.noisy_tables import NoisyTables
 
 #: The most cells of all tables together; beyond it a release is neither useful nor small.

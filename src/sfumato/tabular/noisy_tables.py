@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
+from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.privacy.release import Release
-from sfumato.tabular.counting import CountNoise, margin
+from sfumato.tabular.counting import margin
 from sfumato.tabular.tree import best_tree, sample_tree
 
 if TYPE_CHECKING:
