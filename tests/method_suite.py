@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from sfumato import noise
+from sfumato.audit import Pair, audit, canonical_pairs, examine
+from sfumato.mechanisms.gaussian import GaussianNoise
+from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.accounts import check_accounts
 from sfumato.privacy.door import rehearse
 from sfumato.privacy.ledger import Ledger
@@ -20,8 +23,8 @@ from sfumato.privacy.registry import resolve
 from sfumato.privacy.saved import load, verify
 
 
-class MethodSuite:
-    """Subclass it in a method's test module and say what is tested.
+class AuditSuite:
+    """The audit that every method faces; subclass it and say what is audited.
 
     Attributes
     ----------
@@ -29,13 +32,97 @@ class MethodSuite:
         The method's name in the catalogue.
     options
         Its parameters, without epsilon.
+    questions
+        What an interactive method is asked.
+    sampled
+        Whether to draw samples as well; variants of one method need not all do.
     """
 
     name: ClassVar[str]
     options: ClassVar[dict[str, Any]] = {}
+    questions: ClassVar[list[Any] | None] = None
+    sampled: ClassVar[bool] = True
 
     def method(self, epsilon: Any = 1, **options: Any) -> Any:
         return resolve(self.name)(epsilon=epsilon, **{**self.options, **options})
+
+    def audited_public(self) -> Any:
+        """Return a small public part, on which the canonical pairs are made."""
+        raise AssertionError("say what is audited")
+
+    def halve_noise(self, monkeypatch: Any) -> None:
+        """Make the primitives draw with half the noise, and say so in their log-probabilities."""
+        monkeypatch.setattr(
+            GeometricNoise, "scale", property(lambda p: p.sensitivity / p.epsilon / 2)
+        )
+        monkeypatch.setattr(
+            GaussianNoise, "variance", property(lambda p: p.squared_sensitivity / (8 * p.rho))
+        )
+
+    def halve_drawn_noise(self, monkeypatch: Any) -> None:
+        """Make the samplers draw with half the noise, behind everybody's back."""
+        laplace, gaussian = noise.discrete_laplace, noise.discrete_gaussian
+        monkeypatch.setattr(
+            noise, "discrete_laplace", lambda size, *, scale: laplace(size, scale=scale / 2)
+        )
+        monkeypatch.setattr(
+            noise,
+            "discrete_gaussian",
+            lambda size, *, variance: gaussian(size, variance=variance / 4),
+        )
+
+    def pairs(self) -> list[Pair]:
+        return canonical_pairs(self.method(), self.audited_public())
+
+    def test_exact_replay_finds_nothing_and_comes_close_to_the_promise(self):
+        method = self.method()
+        largest = 0.0
+        for pair in self.pairs():
+            findings = examine(method, pair, questions=self.questions)
+            assert findings.passed, findings
+            largest = max(largest, findings.largest)
+        working = method.working_loss()
+        promised = working.epsilon if isinstance(working, PureDP) else working.rho
+        # An audit that stays far from the promise could not tell a broken method from a good one.
+        assert 0.6 * float(promised) <= largest <= float(promised) * (1 + 1e-9)
+
+    def test_exact_replay_fails_the_method_with_half_the_noise(self, monkeypatch):
+        self.halve_noise(monkeypatch)
+        method = self.method()
+        found = [examine(method, pair, questions=self.questions) for pair in self.pairs()]
+        assert any(not findings.passed for findings in found)
+
+    def test_samples_do_not_refute_the_method(self):
+        if not self.sampled:
+            pytest.skip("the variant is audited by samples elsewhere")
+        # Confidence 1 − 1e-6: the false-alarm rate of this test.
+        result = audit(
+            self.method(),
+            self.pairs()[0],
+            trials=400,
+            confidence=1 - 1e-6,
+            questions=self.questions,
+            seed=1,
+        )
+        assert not result.refuted, str(result)
+
+    def test_samples_refute_the_method_with_half_the_noise_drawn(self, monkeypatch):
+        if not self.sampled:
+            pytest.skip("the variant is audited by samples elsewhere")
+        self.halve_drawn_noise(monkeypatch)
+        result = audit(
+            self.method(epsilon=3),
+            self.pairs()[0],
+            trials=1500,
+            confidence=0.99,
+            questions=self.questions,
+            seed=1,
+        )
+        assert result.refuted, str(result)
+
+
+class MethodSuite(AuditSuite):
+    """Subclass it in a method's test module and say what is tested."""
 
     def data(self) -> Any:
         """Return private data."""

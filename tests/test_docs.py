@@ -30,8 +30,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "proofs").glob("*.md"))]
 
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-RULE = re.compile(r"[-─━]{2,}")
+NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+RULE = re.compile(r"[-─━═]{2,}")
 
 SCHEMA = """\
 [table]
@@ -130,6 +130,15 @@ class Reader:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
 
+    def read(self, text: str, name: str = "a page") -> None:
+        """Follow all blocks of a page, and say at which line one went wrong."""
+        for block in blocks(text):
+            try:
+                self.follow(block)
+            except Exception as error:
+                error.add_note(f"{name}, line {block.line}")
+                raise
+
     def follow(self, block: Block) -> None:
         if not block.run:
             return
@@ -192,8 +201,8 @@ def reader(tmp_path, monkeypatch, capsys):
     """Return a reader with a made-up table and its schema, and nothing else at home."""
     draw = random.Random(1)
     lines = ["patient,age,sex,ward,nights"]
-    for _ in range(2_000):
-        patient, age, nights = draw.randrange(4_000), draw.randrange(105), draw.randrange(40)
+    for _ in range(5_000):
+        patient, age, nights = draw.randrange(10_000), draw.randrange(105), draw.randrange(40)
         ward = "paediatrics" if age < 16 else "medicine" if nights > 7 else "surgery"
         lines.append(f"{patient},{age},{'fm'[patient % 2]},{ward},{nights}")
     (tmp_path / "patients.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -212,18 +221,11 @@ def reader(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_example_of_a_page_works(page, reader):
-    for block in blocks(page.read_text(encoding="utf-8")):
-        try:
-            reader.follow(block)
-        except Exception as error:
-            error.add_note(f"{page.relative_to(ROOT)}, line {block.line}")
-            raise
+    reader.read(page.read_text(encoding="utf-8"), page.name)
 
 
 def test_the_method_of_the_documentation_passes_the_suite_of_every_method(reader, tmp_path):
-    page = ROOT / "docs" / "methods.md"
-    for block in blocks(page.read_text(encoding="utf-8")):
-        reader.follow(block)
+    reader.read((ROOT / "docs" / "methods.md").read_text(encoding="utf-8"))
     suites = [
         thing
         for thing in vars(reader.module).values()
@@ -253,8 +255,7 @@ def test_the_method_of_the_documentation_passes_the_suite_of_every_method(reader
 )
 def test_a_page_that_is_wrong_is_found(page, wrong, reader):
     with pytest.raises((AssertionError, ValueError, ZeroDivisionError), match=wrong):
-        for block in blocks(page):
-            reader.follow(block)
+        reader.read(page)
 
 
 def anchor(heading: str) -> str:

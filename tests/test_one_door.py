@@ -133,3 +133,14 @@ def test_every_public_name_can_be_imported():
         assert getattr(sfumato, name) is not None
     with pytest.raises(AttributeError, match="no attribute"):
         _ = sfumato.Nonsense
+
+
+def test_every_method_has_an_audit_suite():
+    audited = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            for item in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(item, ast.Assign) and isinstance(item.value, ast.Constant):
+                    names = [getattr(target, "id", "") for target in item.targets]
+                    audited |= {item.value.value} if names == ["name"] else set()
+    assert set(METHODS) <= audited

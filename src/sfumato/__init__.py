@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.catalogue import PUBLIC_NAMES
 
 if TYPE_CHECKING:
+    from sfumato import audit
     from sfumato.data.errors import DataError
     from sfumato.data.schema import Schema
     from sfumato.data.table import Table, read_table
@@ -47,6 +48,7 @@ __all__ = [
     "Schema",
     "Table",
     "__version__",
+    "audit",
     "load",
     "read_table",
     "rehearse",
@@ -61,6 +63,7 @@ def __getattr__(name: str) -> Any:
     if place is None:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
     module, _, attribute = place.partition(":")
+    # A package of the same name (audit) is found as such once imported; it is callable itself.
     return getattr(import_module(module), attribute)
 
 

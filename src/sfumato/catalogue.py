@@ -25,6 +25,7 @@ PUBLIC_NAMES = {
     "Schema": "sfumato.data.schema:Schema",
     "Table": "sfumato.data.table:Table",
     "ZCDP": "sfumato.privacy.loss:ZCDP",
+    "audit": "sfumato.audit:audit",
     "load": "sfumato.privacy.saved:load",
     "read_table": "sfumato.data.table:read_table",
     "rehearse": "sfumato.rehearsal:rehearse",
@@ -32,13 +33,21 @@ PUBLIC_NAMES = {
     "verify": "sfumato.privacy.saved:verify",
 }
 
-#: Method name in certificates and ledgers → its public name.
+#: Method name in certificates and ledgers → where it lives.
 METHODS = {
-    "table.Histogram": "Histogram",
-    "table.Marginals": "Marginals",
-    "table.Questions": "Questions",
+    "report.RandomizedResponse": "sfumato.local.randomized:RandomizedResponse",
+    "table.Histogram": "sfumato.tabular.histogram:Histogram",
+    "table.Marginals": "sfumato.tabular.marginals:Marginals",
+    "table.Questions": "sfumato.tabular.questions:Questions",
 }
 
-for _name, _public in METHODS.items():
-    register_place(_name, PUBLIC_NAMES[_public])
-register_place("public.table", "sfumato.data.table:TablePublic")
+#: The public part of each kind of data → where it lives.
+PUBLIC_PARTS = {
+    "report": "sfumato.local.own:AnswerPublic",
+    "table": "sfumato.data.table:TablePublic",
+}
+
+for _name, _place in METHODS.items():
+    register_place(_name, _place)
+for _kind, _place in PUBLIC_PARTS.items():
+    register_place(f"public.{_kind}", _place)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sfumato.data import DataError, Schema, Table
 from sfumato.data.schema import Column
 from sfumato.data.toml import MARK
+from sfumato.engines import files
 from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
 
 
@@ -206,6 +207,27 @@ def test_a_draft_of_a_csv_file_is_the_same(tmp_path):
     FRAME.write_parquet(tmp_path / "t.parquet")
     assert Schema.draft(tmp_path / "t.csv") == Schema.draft(FRAME)
     assert Schema.draft(str(tmp_path / "t.parquet")) == Schema.draft(FRAME)
+
+
+def test_a_draft_of_a_query_is_the_same():
+    import duckdb
+
+    assert Schema.draft(duckdb.from_arrow(FRAME.to_arrow())) == Schema.draft(FRAME)
+    assert Schema.draft(FRAME.lazy()) == Schema.draft(FRAME)
+
+
+def test_a_file_too_large_for_memory_is_not_drafted_from(tmp_path, monkeypatch):
+    FRAME.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(files, "IN_MEMORY", 10)
+    with pytest.raises(DataError, match=r"too large for a draft.*part of its rows"):
+        Schema.draft(tmp_path / "t.csv")
+
+
+def test_a_draft_leaves_a_column_out_that_names_its_missing_values_as_we_do():
+    frame = pl.DataFrame({"x": ["(missing)", None, "a"], "y": ["(missing)", "b", "a"]})
+    draft = Schema.draft(frame)
+    assert draft.left_out == ("x",)
+    assert draft.names == ("y",)
 
 
 def test_a_draft_makes_no_table_until_it_is_confirmed(tmp_path):

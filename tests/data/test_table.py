@@ -5,6 +5,7 @@ import math
 import pickle
 import subprocess
 import sys
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations
@@ -279,6 +280,36 @@ def test_the_public_part_survives_its_document():
         TablePublic.of(SCHEMA, rows=3)
 
 
+def test_a_public_number_of_rows_needs_one_row_a_unit():
+    @dataclass(frozen=True, kw_only=True)
+    class Pile(Public):
+        def _document(self):
+            return {}
+
+        @classmethod
+        def _from_document(cls, document):
+            return cls(**document)
+
+    with pytest.raises(ValueError, match="only if each unit has one; got contribution = 2"):
+        Pile(unit="person", relation="replace_one", contribution=2, rows=5)
+    Pile(unit="person", relation="replace_one", contribution=1, rows=5)
+    Pile(unit="person", relation="add_remove", contribution=2)
+
+
+def test_what_is_declared_about_persons_is_among_the_assumptions():
+    unchecked = "that no person has more than one row (declared, not checked)"
+    told = "which rows belong to one person is told by column id"
+    columns = {"x": bool}
+
+    def said(**options):
+        return TablePublic.of(Schema.from_dict(columns, **options)).assumptions()[1:]
+
+    assert said(unit="row") == ()
+    assert said(unit="person") == (unchecked,)
+    assert said(unit="person", person="id") == (told,)
+    assert said(unit="person", person="id", max_rows=3) == (told,)
+
+
 def test_the_digest_depends_on_key_data_and_schema():
     frame = pl.DataFrame({"age": [1, 2, 3], "sex": ["f", "m", "f"]})
     table = Table(frame, SCHEMA)
@@ -309,6 +340,24 @@ def test_the_first_rows_of_each_person_are_kept():
     lists = frame.with_columns(id=pl.Series([[1]] * 5))
     with pytest.raises(DataError, match="the row does not say"):
         Table(lists, PERSONS)
+
+
+def test_a_query_in_no_fixed_order_cannot_be_bounded():
+    import duckdb
+    import narwhals as nw
+
+    frame = pl.DataFrame({"id": [1, 1, 1], "x": ["a", "b", "c"], "y": [True] * 3})
+    expected = codes(Table(frame, PERSONS))
+    for eager in (frame.to_pandas(), frame.to_arrow(), nw.from_native(frame)):
+        assert codes(Table(eager, PERSONS)) == expected
+    for lazy in (frame.lazy(), nw.from_native(frame.lazy())):
+        with pytest.raises(DataError, match=r"other rows on each run.*collect\(\) it first"):
+            Table(lazy, PERSONS)
+    query = duckdb.from_arrow(frame.to_arrow())
+    with pytest.raises(DataError, match=r"other rows on each run.*Parquet file or fetch"):
+        Table(query, PERSONS)
+    free = Schema.from_dict({"x": ["a", "b", "c"], "y": bool}, unit="person")
+    assert codes(Table(query, free)) == codes(Table(frame.lazy(), free)) == [[0, 1, 2], [1, 1, 1]]
 
 
 def test_one_person_is_one_however_the_identifier_is_written():

@@ -255,6 +255,32 @@ def test_a_coding_survives_its_document_and_names_every_code(coding):
     assert len(coding.labels) == len(set(coding.labels)) == coding.size
 
 
+def test_no_category_is_called_like_the_code_of_a_policy():
+    with pytest.raises(ValueError, match=r"called '\(missing\)'.*another name.*\"refuse\""):
+        Categories(values=("a", "(missing)"), missing="code")
+    with pytest.raises(ValueError, match=r"called '\(other\)'.*another name.*\"refuse\""):
+        Categories(values=("(other)",), outside="other")
+    free = Categories(values=("(missing)", "(other)"))
+    assert free.labels == ("(missing)", "(other)")
+    assert len(set(Categories(values=("(other)",), missing="code").labels)) == 2
+
+
+@given(st.floats(-1e300, 1e300), st.integers(1, 4), st.sampled_from(["refuse", "code"]))
+def test_bins_as_narrow_as_can_be_are_told_apart_by_their_labels(low, bins, missing):
+    edges = [low + 0.0]
+    for _ in range(bins):
+        edges.append(float(np.nextafter(edges[-1], np.inf)))
+    coding = Numbers(edges=tuple(edges), missing=missing)
+    assert len(set(coding.labels)) == coding.size
+
+
+def test_labels_of_bins_have_no_more_digits_than_they_need():
+    assert Numbers.equal(0, 0.3, 3).labels == ("[0, 0.1)", "[0.1, 0.2)", "[0.2, 0.3]")
+    assert (
+        Numbers(edges=(0.3, 0.1 + 0.2, 1)).labels[0] == "[0.29999999999999999, 0.30000000000000004)"
+    )
+
+
 @pytest.mark.parametrize(
     "document",
     [

@@ -1,6 +1,8 @@
 """DuckDB and memory give the same answers, and neither says a private value."""
 
 import gc
+import gzip
+import io
 import lzma
 import math
 from datetime import date
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.engines import DataError
+from sfumato.engines import DataError, grammar
 from sfumato.engines import duckdb as duckdb_module
 from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
 from sfumato.engines.duckdb import take_file, take_relation
@@ -141,8 +143,6 @@ def test_compressed_files_and_odd_paths(tmp_path):
     (folder / "a.csv").write_text(text)
     with lzma.open(folder / "a.csv.xz", "wt") as file:
         file.write(text)
-    import gzip
-
     with gzip.open(folder / "a.csv.gz", "wt") as file:
         file.write(text)
     recipe = Recipe(codings={"number": CODINGS["number"]})
@@ -171,6 +171,87 @@ def test_odd_csv_files_are_read_alike(tmp_path, text):
     recipe = Recipe(codings={"number": CODINGS["number"]})
     file = TableFile(path)
     assert codes(take(file.read(["number"]), recipe)) == codes(take_file(file, recipe))
+
+
+STRAY = {
+    "quote at the end": 'number,x\n0.2,1\n0.3,a"\n',
+    "quote inside": 'number,x\n0.2,1\n0.3,5" pipe\n',
+    "two quotes inside": 'number,x\n0.2,1\n0.3,a"b"\n',
+    "text after the quotes": 'number,x\n0.2,1\n0.3,"a"b\n',
+    "blank after the quotes": 'number,x\n0.2,1\n0.3,"a" \n',
+    "blank before the quotes": 'number,x\n0.2,1\n0.3, "a"\n',
+    "empty quotes after a blank": 'number,x\n0.2,1\n0.3, ""\n',
+    "open quote": 'number,x\n0.2,1\n0.3,"a\n0.4,1\n',
+    "open quote at the end": 'number,x\n0.2,1\n0.3,"',
+    "only quotes": 'number,x\n0.2,1\n""\n',
+    "one field too many": "number,x\n0.2,1\n0.3,1,\n",
+    "one too few": "number,x\n0.2,1\n0.3\n",
+    "one too few at the end": "number,x\n0.2,1\n0.3",
+    "mixed line ends": "number,x\n0.2,1\n0.3,1\r\n",
+    "mixed the other way": "number,x\r\n0.2,1\r\n0.3,1\n",
+    "old line end": "number,x\n0.2,1\n0.3,1\r0.4,1\n",
+    "return at the end": "number,x\n0.2,1\n0.3,1\r",
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("fault", STRAY)
+def test_mistakes_in_csv_files_are_refused_alike_and_by_line(tmp_path, engine, fault):
+    path = tmp_path / "stray.csv"
+    path.write_bytes(STRAY[fault].encode())
+    recipe = Recipe(codings={"number": CODINGS["number"]})
+    file = TableFile(path)
+    with pytest.raises(DataError, match="cannot be read as CSV at line 3"):
+        take_file(file, recipe) if engine == "duckdb" else file.read(["number"])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.text(alphabet='a", \n\r', max_size=8) | st.text(alphabet='a",', max_size=12),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_whatever_is_written_both_engines_read_the_same_or_refuse(tmp_path, body, end):
+    path = tmp_path / "any.csv"
+    path.write_bytes(end.join(["x,y", "b,b", body]).encode())
+    file = TableFile(path)
+    letters = Categories(values=("a", "b", " ", '"', ","), missing="code", outside="other")
+    recipe = Recipe(codings={"x": letters, "y": letters})
+
+    def outcome(action):
+        try:
+            return codes(action())
+        except DataError as failure:
+            return str(failure)
+
+    assert outcome(lambda: take(file.read(["x", "y"]), recipe)) == outcome(
+        lambda: take_file(file, recipe)
+    )
+
+
+def test_a_mistake_is_found_across_the_blocks_of_a_scan(monkeypatch):
+    text = b'\xef\xbb\xbf"x",y\r\n"a ""quoted""\r\nword",1\r\n\r\n1,"b"'
+    for block in range(1, len(text) + 1):
+        monkeypatch.setattr(grammar, "BLOCK", block)
+        assert grammar.first_bad_line(io.BytesIO(text), ",") is None
+        assert grammar.first_bad_line(io.BytesIO(text + b"x"), ",") == 5
+        assert grammar.first_bad_line(io.BytesIO(text + b'\r\n2,"b\r\n'), ",") == 6
+    assert grammar.first_bad_line(io.BytesIO(b""), ",") is None
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("packer", [gzip, lzma])
+def test_a_damaged_archive_is_refused_in_words(tmp_path, engine, packer):
+    path = tmp_path / f"t.csv.{'gz' if packer is gzip else 'xz'}"
+    lines = "".join(f"0.{i * i}\n" for i in range(20_000))
+    packed = bytearray(packer.compress(f"number\n{lines}".encode()))
+    packed[len(packed) // 2 :] = b"\xff" * 40
+    path.write_bytes(packed)
+    recipe = Recipe(codings={"number": CODINGS["number"]})
+    file = TableFile(path)
+    with pytest.raises(DataError, match="cannot be read as a CSV file"):
+        take_file(file, recipe) if engine == "duckdb" else file.read(["number"])
 
 
 def chain(error: BaseException) -> str:
@@ -218,6 +299,14 @@ def test_no_error_of_a_query_contains_a_value():
     with pytest.raises(DataError) as caught:
         take_relation(duckdb.sql(query), Recipe(codings={"number": Numbers.equal(0, 1, 2)}))
     assert SECRET not in chain(caught.value)
+
+
+def test_a_query_has_no_first_rows_of_a_person():
+    import duckdb
+
+    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
+    with pytest.raises(ValueError, match="no fixed order"):
+        take_relation(duckdb.sql("SELECT 0.1 AS number, 'ann' AS person"), recipe)
 
 
 def test_a_relation_gives_the_same_codes_as_its_rows():

@@ -10,6 +10,30 @@ from sfumato.mechanisms.randomized import Randomized
 from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.record import record, replay
+from tests.method_suite import AuditSuite
+
+
+class TestAudit(AuditSuite):
+    name = "report.RandomizedResponse"
+    options = {"answers": ["yes", "no", "unsure"]}  # noqa: RUF012
+
+    def audited_public(self):
+        return self.method().public
+
+    def halve_noise(self, monkeypatch):
+        law = Randomized.log_probability
+        monkeypatch.setattr(
+            Randomized,
+            "log_probability",
+            lambda p, x, y: law(Randomized(answers=p.answers, epsilon=2 * p.epsilon), x, y),
+        )
+
+    def halve_drawn_noise(self, monkeypatch):
+        exponential = noise.exponential
+        monkeypatch.setattr(
+            noise, "exponential", lambda scores, *, rate: exponential(scores, rate=2 * rate)
+        )
+
 
 SURVEY = RandomizedResponse(epsilon=1, answers=["yes", "no", "unsure"])
 

@@ -5,7 +5,17 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.saved import load, verify
 from sfumato.tabular.questions import Questions
+from tests.method_suite import AuditSuite
 from tests.tabular import tables
+
+
+class TestAudit(AuditSuite):
+    name = "table.Questions"
+    options = {"questions": 3}  # noqa: RUF012
+    questions = [{}, {"colour": "blue"}, {"left": "true", "colour": ["red", "blue"]}]  # noqa: RUF012
+
+    def audited_public(self):
+        return tables.table([]).public
 
 
 @pytest.fixture

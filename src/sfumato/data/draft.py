@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.frames import columns_of, names_of
+from sfumato.data.frames import columns_of, is_relation, names_of
 from sfumato.data.schema import Column, Schema
-from sfumato.engines.coding import Booleans, Categories, Coding, Dates, Integers, Numbers
+from sfumato.engines.coding import (
+    MISSING,
+    Booleans,
+    Categories,
+    Coding,
+    Dates,
+    Integers,
+    Numbers,
+)
 from sfumato.engines.coding.ranges import EPOCH
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
-from sfumato.engines.reading import MISSING_TEXT, Days, Floats, Text, Truth, Wholes
+from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Days, Floats, Text, Truth, Wholes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,13 +40,25 @@ BINS = 16
 
 
 def draft(source: Any) -> Schema:
-    """Return an unconfirmed schema for a frame or a file."""
+    """Return an unconfirmed schema for a frame, a DuckDB relation or a file.
+
+    A file is read into memory, so one too large for that is refused.
+    """
     file = TableFile(Path(source)) if isinstance(source, str | Path) else None
+    if file is not None and not file.fits_memory:
+        raise DataError(
+            Problem(
+                wrong=f"{file.path.name} is too large for a draft, which reads all of it into "
+                "memory",
+                remedy="Draft from a frame with a part of its rows and correct the domains, or "
+                "write the schema by hand.",
+            )
+        )
     names = names_of(source) if file is None else file.names()
     # A name that is there twice means no column in particular.
     single = [name for name in names if names.count(name) == 1]
     left_out = [name for name in dict.fromkeys(names) if name not in single]
-    series = columns_of(source, single) if file is None else file.read(single)
+    series = _series(source, single) if file is None else file.read(single)
     columns: list[Column] = []
     for name, values in series.items():
         column = _column(name, values)
@@ -54,6 +74,15 @@ def draft(source: Any) -> Schema:
             )
         )
     return Schema(columns=tuple(columns), unit=None, confirmed=False, left_out=tuple(left_out))
+
+
+def _series(source: Any, names: list[str]) -> dict[str, pl.Series]:
+    """Return some columns of a frame or of a DuckDB relation."""
+    if not is_relation(source):
+        return columns_of(source, names)
+    from sfumato.engines.duckdb import read_relation
+
+    return read_relation(source, names)
 
 
 def _column(name: str, series: pl.Series) -> Column | None:
@@ -133,6 +162,8 @@ def _date(series: pl.Series, missing: str) -> Coding | None:
 
 def _category(series: pl.Series, missing: str) -> Coding | None:
     names = sorted({str(text).strip() for text in Text.read(series).values})
-    if len(names) > MOST_CATEGORIES or "\x00" in names:
+    # A column that names its missing values as we do has to be declared by hand.
+    clash = missing == "code" and MISSING in names
+    if len(names) > MOST_CATEGORIES or UNREADABLE in names or clash:
         return None
     return Categories(values=tuple(names), missing=missing)

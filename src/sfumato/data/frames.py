@@ -19,12 +19,34 @@ from sfumato.engines.reading import series_of
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["columns_of", "is_relation", "names_of", "to_backend"]
+__all__ = ["columns_of", "is_relation", "names_of", "require_order", "to_backend"]
 
 
 def is_relation(source: Any) -> bool:
     """Return whether something is a DuckDB relation, without importing DuckDB."""
     return type(source).__name__ == "DuckDBPyRelation"
+
+
+def require_order(source: Any) -> None:
+    """Refuse a query: its rows have no fixed order, so none are a person's first ones."""
+    if is_relation(source):
+        remedy = "Write it to a Parquet file or fetch it as a frame first."
+    elif _is_lazy(source):
+        remedy = "collect() it first."
+    else:
+        return
+    raise DataError(
+        Problem(
+            wrong="contributions are bounded by keeping the first rows of each person, and a "
+            "query without a fixed order may keep other rows on each run",
+            remedy=remedy,
+        )
+    )
+
+
+def _is_lazy(source: Any) -> bool:
+    """Return whether something is a lazy frame, of Polars or behind Narwhals' face."""
+    return hasattr(source, "collect_schema") and hasattr(source, "collect")
 
 
 def _wrapped(source: Any) -> Any:
@@ -64,7 +86,7 @@ def names_of(source: Any) -> list[str]:
             )
         )
     # Asked of the frame itself, since Narwhals refuses pandas frames with duplicate names.
-    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+    if _is_lazy(source):
         names = source.collect_schema().names()
     elif hasattr(source, "column_names"):
         names = source.column_names

@@ -59,6 +59,11 @@ class Public(ABC):
                 "the number of rows is private under add/remove; declare rows_about for plans, "
                 'or relation = "replace_one"'
             )
+        if self.rows is not None and self.contribution > 1:
+            raise ValueError(
+                "the number of rows is public only if each unit has one; "
+                f'got contribution = {self.contribution}; use relation = "add_remove"'
+            )
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

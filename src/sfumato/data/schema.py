@@ -190,10 +190,11 @@ class Schema:
 
     @classmethod
     def draft(cls, source: Any) -> Schema:
-        """Return a draft made from a frame or a file, for the custodian to confirm.
+        """Return a draft made from a frame, a DuckDB relation or a file, to be confirmed.
 
         It reads the data, so it is for the custodian's eyes: everything it found is marked as
-        inferred, and no table can be built with it until it is confirmed.
+        inferred, and no table can be built with it until it is confirmed. It reads all of them
+        into memory, and refuses a file of more than about 2 GiB.
         """
         from sfumato.data.draft import draft
 

@@ -17,19 +17,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.frames import columns_of, is_relation, names_of, to_backend
+from sfumato.data.frames import columns_of, is_relation, names_of, require_order, to_backend
 from sfumato.data.public import Public
 from sfumato.data.schema import Schema
 from sfumato.engines.coding import Generator
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import Taken, take
 from sfumato.engines.memory import CodeTable, code_type
-from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["Table", "TablePublic", "read_table"]
-
-IN_MEMORY = 2 * 2**30
-"""Files up to about this many bytes are read into memory by `engine="auto"`."""
 
 DIGEST_BLOCK = 2**24
 
@@ -82,6 +79,10 @@ class TablePublic(Public):
                 f"for {names}: domains inferred from the data and confirmed as public by the "
                 "custodian"
             )
+        if self.schema.person is not None:
+            words.append(f"which rows belong to one person is told by column {self.schema.person}")
+        elif self.unit is Unit.PERSON:
+            words.append("that no person has more than one row (declared, not checked)")
         return (*words, *super().assumptions())
 
     @property
@@ -165,7 +166,9 @@ class Table:
     ----------
     frame
         A pandas, Polars or PyArrow frame, or a DuckDB relation. Columns that the schema does not
-        name are not looked at.
+        name are not looked at. If the schema names a person, the first `max_rows` rows of each
+        person are used, so the rows need a fixed order: a Polars LazyFrame or a DuckDB relation
+        is refused then, since a query may give its rows in another order on each run.
     schema
         The declaration of the table: a `Schema`, a dictionary as for `Schema.from_dict`, or the
         path of a schema file.
@@ -173,8 +176,8 @@ class Table:
     Raises
     ------
     DataError
-        If a value has no place in its column's domain. All problems are collected; they are named
-        by column and row, never by value.
+        If a value has no place in its column's domain, or if the order of rows matters and is
+        not fixed. All problems are collected; they are named by column and row, never by value.
     """
 
     __slots__ = ("_dropped", "_public", "_table")
@@ -187,6 +190,8 @@ class Table:
         declared = Schema.of(schema)
         declared.require_confirmed()
         recipe = declared.recipe
+        if recipe.person is not None:
+            require_order(frame)
         recipe.check_names(names_of(frame))
         if is_relation(frame):
             from sfumato.engines.duckdb import take_relation
@@ -273,6 +278,12 @@ def read_table(
         of the file. The answers are the same.
     separator
         What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+
+    Raises
+    ------
+    DataError
+        As for `Table`, and for a CSV file that is not strictly one: a row with too few or too
+        many fields, a stray quote, mixed line ends, or text that is not UTF-8.
     """
     if engine not in ("auto", "memory", "duckdb"):
         raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {engine!r}")
@@ -281,7 +292,7 @@ def read_table(
     file = TableFile(Path(path), separator)
     recipe = declared.recipe
     recipe.check_names(file.names())
-    if engine == "duckdb" or (engine == "auto" and file.bytes_about > IN_MEMORY):
+    if engine == "duckdb" or (engine == "auto" and not file.fits_memory):
         from sfumato.engines.duckdb import take_file
 
         return Table._of(declared, take_file(file, recipe))

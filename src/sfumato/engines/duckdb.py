@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from sfumato.engines.memory import CodeTable, code_type
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["take_file", "take_relation"]
+__all__ = ["read_relation", "take_file", "take_relation"]
 
 CHUNK = 2**18
 """Rows that are in memory at once."""
@@ -53,8 +53,14 @@ def take_file(file: TableFile, recipe: Recipe) -> Taken:
     """
     with importing("DuckDB", "duckdb"):
         import duckdb
+    file.check()
     folder = _Folder()
-    connection = duckdb.connect(":memory:", config={"temp_directory": str(folder.path / "spill")})
+    settings = {
+        "temp_directory": str(folder.path / "spill"),
+        # Which rows of a person are the first ones must not depend on the run.
+        "preserve_insertion_order": "true",
+    }
+    connection = duckdb.connect(":memory:", config=settings)
     try:
         query = _query(file, recipe, folder.path)
         relation = without_values(lambda: connection.sql(query), duckdb.Error, file.unreadable)
@@ -69,15 +75,33 @@ def take_relation(relation: Any, recipe: Recipe) -> Taken:
     Parameters
     ----------
     relation
-        A DuckDB relation. Its row order matters only where contributions are bounded.
+        A DuckDB relation.
     recipe
-        What to take.
+        What to take. It must not bound contributions, since a query has no order of rows.
     """
+    if recipe.person is not None:
+        raise ValueError("the rows of a query have no fixed order, so none of them are the first")
+    return _take(_narrowed(relation, recipe.needed), recipe, _Folder(), _query_failed)
+
+
+def read_relation(relation: Any, names: Sequence[str]) -> dict[str, pl.Series]:
+    """Return some columns of the result of a DuckDB query, in memory."""
     with importing("DuckDB", "duckdb"):
         import duckdb
-    chosen = ", ".join(_quoted(name, '"') for name in recipe.needed)
-    narrow = without_values(lambda: relation.project(chosen), duckdb.Error, _query_failed)
-    return _take(narrow, recipe, _Folder(), _query_failed)
+        import pyarrow as pa
+    narrow = _narrowed(relation, names)
+    table = without_values(
+        lambda: _reader(narrow).read_all(), (duckdb.Error, pa.ArrowException), _query_failed
+    )
+    return {name: from_arrow(table.column(i)) for i, name in enumerate(names)}
+
+
+def _narrowed(relation: Any, names: Sequence[str]) -> Any:
+    """Return a relation with some of its columns only."""
+    with importing("DuckDB", "duckdb"):
+        import duckdb
+    chosen = ", ".join(_quoted(name, '"') for name in names)
+    return without_values(lambda: relation.project(chosen), duckdb.Error, _query_failed)
 
 
 def _quoted(text: str, mark: str) -> str:

@@ -2,8 +2,8 @@
 
 A CSV file is read as text only: what a text means is decided by the column's coding, in one place
 for every engine. An empty field is a missing value, a line without any field is no row, and a row
-with too few or too many fields is an error. What a library says about a file it cannot read may
-quote the data, so it is never passed on.
+with too few or too many fields or a stray quote is an error, found before any engine reads the
+file. What a library says about a file it cannot read may quote the data, so it is never passed on.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import lzma
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["TableFile"]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+IN_MEMORY = 2 * 2**30
+"""Files up to about this many bytes are read into memory, unless asked otherwise."""
+
+DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error)
+"""What unpacking a file that is damaged or cut short raises."""
+
 GROWTH = 8
 """How many times larger a compressed file is taken to be, when choosing an engine."""
 
@@ -82,6 +89,11 @@ class TableFile:
         """About how large it is when unpacked."""
         return self.path.stat().st_size * (GROWTH if self.compression or self.parquet else 1)
 
+    @property
+    def fits_memory(self) -> bool:
+        """Whether it is small enough to be read into memory without being asked to."""
+        return self.bytes_about <= IN_MEMORY
+
     def open(self) -> IO[bytes]:
         """Open the unpacked bytes of a CSV file."""
         if self.compression == "gz":
@@ -98,7 +110,7 @@ class TableFile:
 
             failures = (pl.exceptions.PolarsError, OSError)
             return without_values(self._parquet_names, failures, self.unreadable)
-        return without_values(self._header, (OSError, EOFError, lzma.LZMAError), self.unreadable)
+        return without_values(self._header, DAMAGED, self.unreadable)
 
     def _parquet_names(self) -> list[str]:
         import polars as pl
@@ -122,9 +134,10 @@ class TableFile:
         """Return some columns, in memory."""
         import polars as pl
 
+        self.check()
         frame = without_values(
             lambda: self._frame(names),
-            (pl.exceptions.PolarsError, OSError, EOFError, lzma.LZMAError),
+            (pl.exceptions.PolarsError, *DAMAGED),
             self.unreadable,
         )
         return {name: frame[name] for name in names}
@@ -140,53 +153,56 @@ class TableFile:
         # Duplicate names were refused if they matter; here every column needs one of its own.
         frame.columns = [n if header.count(n) == 1 else f"\0{i}" for i, n in enumerate(header)]
         frame = frame.with_columns(pl.all().replace("", None))
-        lines = frame.height
         if len(header) > 1:
             frame = frame.filter(pl.any_horizontal(pl.all().is_not_null()))
-        # Polars fills a short row up with nulls, so its last field is one.
-        if frame.to_series(-1).null_count() and not self._rectangular(lines, frame.height):
-            raise DataError(self.unreadable())
         return frame.select(list(names))
 
-    def _rectangular(self, lines: int, rows: int) -> bool:
-        """Return whether every row has as many fields as the header."""
-        separators = quotes = 0
-        with self.open() as file:
-            while block := file.read(2**20):
-                separators += block.count(self.delimiter.encode())
-                quotes += block.count(b'"')
-        if lines == rows and quotes == 0:
-            return separators == (len(self.names()) - 1) * (rows + 1)
-        return self._bad_line() is None
+    def check(self) -> None:
+        """Refuse a CSV file with a mistake that engines would forgive in different ways."""
+        if self.parquet:
+            return
+        line = without_values(self._bad_line, DAMAGED, self._damaged)
+        if line is not None:
+            raise DataError(self._bad_csv(line))
 
     def unreadable(self) -> Problem:
         """Return the problem of a file that cannot be read, with the line at fault if found."""
         if self.parquet:
-            return Problem(
-                wrong=f"{self.path.name} cannot be read as a Parquet file",
-                remedy="It may be damaged or cut short; write it again.",
-            )
-        line = self._bad_line()
+            return self._damaged()
+        try:
+            return self._bad_csv(self._bad_line() or self._line_of_bad_text())
+        except DAMAGED:
+            return self._damaged()
+
+    def _damaged(self) -> Problem:
+        kind = "a Parquet file" if self.parquet else f"a CSV file ({self.path.suffix})"
+        return Problem(
+            wrong=f"{self.path.name} cannot be read as {kind}",
+            remedy="It may be damaged or cut short; write it again.",
+        )
+
+    def _bad_csv(self, line: int | None) -> Problem:
         where = f" at line {line}" if line else ""
         return Problem(
             wrong=f"{self.path.name} cannot be read as CSV{where}: every row must have as many "
-            f"fields as the header, separated by {self.delimiter!r}, and the text is UTF-8",
-            remedy="Correct the line, quote fields that contain the separator, or convert the file "
-            "to UTF-8.",
+            f"fields as the header, separated by {self.delimiter!r}, a field with a quote in it is "
+            "quoted as a whole with the inner quote doubled, all lines end in LF or all in CRLF, "
+            "and the text is UTF-8",
+            remedy="Correct the line, quote fields that contain the separator or a quote, or "
+            "convert the file to UTF-8.",
         )
 
     def _bad_line(self) -> int | None:
-        """Return the first line with too few or too many fields or bytes that are no text."""
-        try:
-            with self._text() as lines:
-                rows = csv.reader(lines, delimiter=self.delimiter, strict=True)
-                width = len(next(rows, []))
-                try:
-                    for row in rows:
-                        if row and (len(row) != width or any("\ufffd" in t for t in row)):
-                            return rows.line_num
-                except csv.Error:
-                    return rows.line_num
-        except (OSError, EOFError, lzma.LZMAError):
-            return None
+        """Return the first line with too few or too many fields or a stray quote."""
+        from sfumato.engines.grammar import first_bad_line
+
+        with self.open() as file:
+            return first_bad_line(file, self.delimiter)
+
+    def _line_of_bad_text(self) -> int | None:
+        """Return the first line with bytes that are not UTF-8."""
+        with self.open() as file:
+            for number, line in enumerate(file, start=1):
+                if line.decode("utf-8", errors="ignore").encode() != line:
+                    return number
         return None

@@ -129,6 +129,11 @@ class Choose(Primitive):
         """Measure the largest change of a score."""
         return score_change(value, neighbour, self.sensitivity, self.monotone)
 
+    def extremes(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> list[int]:
+        """Return the candidates whose scores move most, either way."""
+        difference = value - neighbour
+        return [int(difference.argmax()), int(difference.argmin())]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChooseSeveral(Primitive):
@@ -199,3 +204,10 @@ class ChooseSeveral(Primitive):
     def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
         """Measure the largest change of a score."""
         return score_change(value, neighbour, self.sensitivity, self.monotone)
+
+    def extremes(
+        self, value: NDArray[np.int64], neighbour: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
+        """Return the candidates whose scores move most, either way, in that order."""
+        order = np.argsort(neighbour - value, kind="stable")
+        return [order[: self.count], order[::-1][: self.count]]

@@ -85,8 +85,12 @@ class GaussianNoise(Primitive):
         squares = float(((output - value).astype(np.float64) ** 2).sum())
         return -squares / (2 * variance) - math.prod(self.shape) * log_normaliser(variance)
 
+    def concentrated_loss(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> float:
+        """Return ‖a − b‖²/2σ², which the law gives for these two inputs."""
+        return float(self.change(value, neighbour).measured) / (2 * float(self.variance))
+
     def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
         """Measure the squared L2 distance of two inputs."""
         difference = (value - neighbour).astype(object)
         squares = Fraction(int((difference * difference).sum())) if value.size else Fraction(0)
-        return Change(squares, self.squared_sensitivity, "squared L2")
+        return Change(squares, self.squared_sensitivity, "squared L2", power=2)

@@ -97,3 +97,11 @@ class KNormNoise(Primitive):
         distance = float(np.linalg.norm(value - neighbour))
         # Inputs are floats: their distance is known up to its own rounding.
         return Change(distance * (1 - 1e-12), float(self.sensitivity), "L2")
+
+    def extremes(self, value: Floats, neighbour: Floats) -> list[NDArray[np.object_]]:
+        """Return the two inputs, on the grid: saying one of them attains the bound."""
+        step = 2.0**self.exponent
+        return [
+            np.array([round(item / step) for item in place], dtype=object)
+            for place in (value, neighbour)
+        ]

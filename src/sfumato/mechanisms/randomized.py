@@ -65,3 +65,7 @@ class Randomized(Primitive):
     def change(self, value: int, neighbour: int) -> Change:
         """Tell whether the answers differ; any difference is allowed."""
         return Change(Fraction(int(value != neighbour)), Fraction(1), "another answer")
+
+    def extremes(self, value: int, neighbour: int) -> list[int]:
+        """Return the two answers: saying one of them attains the bound."""
+        return [value, neighbour]

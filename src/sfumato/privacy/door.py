@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import json
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -231,11 +231,32 @@ def _opened(
     return Budget(account=account, path=(), key=_KEY), account
 
 
-def run(method: AnyMethod, data: Any, driver: Driver, *, booked: bool = False) -> Transcript:
-    """Open the budget, measure with the given driver, close, and return what was said."""
+def run(
+    method: AnyMethod,
+    data: Any,
+    driver: Driver,
+    *,
+    booked: bool = False,
+    questions: Sequence[Any] | None = None,
+) -> Transcript:
+    """Open the budget, measure with the given driver, close, and return what was said.
+
+    Parameters
+    ----------
+    method, data, driver
+        What is run, on what, and who carries out its measurements.
+    booked
+        Whether the loss is booked in a ledger.
+    questions
+        For an interactive method, the questions an auditor asks; a release has none.
+    """
     budget, account = _opened(method, data.public, driver, booked=booked)
     try:
-        method._measure(data, budget)
+        if questions is None:
+            method._measure(data, budget)
+        for number, question in enumerate(questions or ()):
+            asker: Any = method
+            asker._ask(data, budget, asker.parse_question(data.public, question), number)
     finally:
         account.close()
     return account.transcript()

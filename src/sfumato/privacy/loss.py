@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias
 
-from sfumato.noise.exact import exact
+from sfumato.noise.exact import briefly, exact
 from sfumato.privacy.rounding import exp_down, exp_up, log_down, log_up, round_down, round_up
 
 Number: TypeAlias = int | float | str | Fraction
@@ -44,9 +44,9 @@ def _checked(name: str, value: object, *, below_one: bool = False) -> Fraction:
     try:
         figure = exact(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a number {allowed}; got {value!r}") from error
+        raise ValueError(f"{name} must be a number {allowed}; got {briefly(value)}") from error
     if figure < 0 or (below_one and figure >= 1):
-        raise ValueError(f"{name} must be {allowed}; got {value!r}")
+        raise ValueError(f"{name} must be {allowed}; got {briefly(value)}")
     return figure
 
 

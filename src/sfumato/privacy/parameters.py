@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
-from sfumato.noise.exact import exact
+from sfumato.noise.exact import briefly, exact
 
 
 class Constraint(ABC):
@@ -32,7 +32,7 @@ class Constraint(ABC):
         try:
             return self.parse(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} must be {self.allowed}; got {value!r}") from None
+            raise ValueError(f"{name} must be {self.allowed}; got {briefly(value)}") from None
 
 
 @dataclass(frozen=True)

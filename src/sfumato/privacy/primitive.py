@@ -16,7 +16,7 @@ from fractions import Fraction
 from types import UnionType
 from typing import Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
-from sfumato.privacy.loss import Loss, Measure
+from sfumato.privacy.loss import ZCDP, Loss, Measure
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,23 @@ class Change:
         The distance the primitive declares for neighbouring data.
     norm
         The name of the distance, for people.
+    power
+        How the distance grows with the number of records that change: 2 for a squared norm.
     """
 
     measured: Fraction | float
     allowed: Fraction | float
     norm: str
+    power: int = 1
 
     @property
     def holds(self) -> bool:
-        """Whether the declaration is kept."""
-        return self.measured <= self.allowed
+        """Whether the declaration is kept for one record."""
+        return self.holds_for(1)
+
+    def holds_for(self, records: int) -> bool:
+        """Tell whether the declaration is kept for a unit of several records."""
+        return bool(self.measured <= self.allowed * records**self.power)
 
 
 def plain(value: Any) -> Any:
@@ -139,6 +146,21 @@ class Primitive(_Signed):
     @abstractmethod
     def change(self, value: Any, neighbour: Any) -> Change:
         """Measure how far two inputs are apart against what is declared."""
+
+    def concentrated_loss(self, value: Any, neighbour: Any) -> float:
+        """Return the ρ that two inputs really cost, as far as it is known in closed form.
+
+        By default the price scales with the measured distance; a primitive that knows better says
+        so, from its law and not from its price.
+        """
+        change = self.change(value, neighbour)
+        price = self.cost(ZCDP)
+        assert isinstance(price, ZCDP)
+        return float(price.rho * Fraction(change.measured) / Fraction(change.allowed))
+
+    def extremes(self, value: Any, neighbour: Any) -> Sequence[Any]:
+        """Return outputs that tell two inputs apart best, for an auditor to force."""
+        return ()
 
 
 class Run(Protocol):

@@ -77,17 +77,28 @@ class Recording(Sequence[Recorded]):
 
 
 class _Recorder(Sampler):
-    """A driver that draws, and writes down what was given and said."""
+    """A driver that draws, or says what it is told to, and writes down what was given and said.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    said
+        Outputs that the first primitives are forced to say; later ones draw.
+    """
+
+    def __init__(self, said: Sequence[Any] = ()) -> None:
         self.recording = Recording()
+        self.said = list(said)
 
     def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
+        number = len(self.recording)
         step = Recorded(label, path, primitive)
         # A copy: the method may go on to change its arrays in place.
         step.inputs.append(deepcopy(value))
         self.recording.steps.append(step)
-        output = super().measure(label, path, primitive, value)
+        if number < len(self.said):
+            output = self.said[number]
+        else:
+            output = super().measure(label, path, primitive, value)
         step.outputs.append(output)
         return output
 
@@ -170,17 +181,41 @@ class _ReplayedRun:
         return output
 
 
-def record(method: AnyMethod, data: Any) -> Recording:
-    """Run a method and return what each primitive was given and said."""
-    recorder = _Recorder()
-    recorder.recording.transcript = door.run(method, data, recorder)
+def record(
+    method: AnyMethod,
+    data: Any,
+    *,
+    questions: Sequence[Any] | None = None,
+    said: Sequence[Any] = (),
+) -> Recording:
+    """Run a method and return what each primitive was given and said.
+
+    Parameters
+    ----------
+    method, data
+        What is run, on what.
+    questions
+        What an interactive method is asked.
+    said
+        Outputs that the first one-shot primitives are forced to say.
+    """
+    recorder = _Recorder(said)
+    recorder.recording.transcript = door.run(method, data, recorder, questions=questions)
     return recorder.recording
 
 
-def replay(method: AnyMethod, data: Any, script: Recording) -> Recording:
-    """Run a method on a neighbour, forcing every primitive to say what it said before."""
+def replay(
+    method: AnyMethod, data: Any, script: Recording, *, questions: Sequence[Any] | None = None
+) -> Recording:
+    """Run a method on a neighbour, forcing every primitive to say what it said before.
+
+    Raises
+    ------
+    Diverged
+        If anything that a transcript publishes beside the outputs is not the same.
+    """
     replayer = _Replayer(script)
-    transcript = door.run(method, data, replayer)
+    transcript = door.run(method, data, replayer, questions=questions)
     # Everything that a transcript publishes beside the outputs must be the same: labels, slices and
     # their limits, signatures (fields that a primitive does not compare among them) and costs.
     for here, there in zip(script.transcript.shape(), transcript.shape(), strict=True):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.engines.coding.base import OTHER, Coding, Encoded, Fault, Generator
+from sfumato.engines.coding.base import MISSING, OTHER, Coding, Encoded, Fault, Generator
 from sfumato.engines.coding.categories import Booleans, Categories
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
 
 __all__ = [
+    "MISSING",
     "OTHER",
     "Booleans",
     "Categories",

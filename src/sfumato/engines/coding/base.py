@@ -19,10 +19,13 @@ from sfumato.engines.memory import code_type
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["OTHER", "Coding", "Encoded", "Fault", "Generator", "Masks", "hashable"]
+__all__ = ["MISSING", "OTHER", "Coding", "Encoded", "Fault", "Generator", "Masks", "hashable"]
 
 OTHER = "(other)"
 """What the code of undeclared categories is called in synthetic data."""
+
+MISSING = "(missing)"
+"""What the code of missing values is called."""
 
 Masks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 """Codes, and what is missing, unreadable and outside the domain."""
@@ -112,10 +115,10 @@ class Coding(ABC):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each code stands for, in words."""
+        """What each code stands for, in words; no two codes are called alike."""
         names = [self.label(code) for code in range(self.proper)]
         names += [OTHER] * (self.outside == "other")
-        names += ["(missing)"] * (self.missing == "code")
+        names += [MISSING] * (self.missing == "code")
         return tuple(names)
 
     def encode(self, series: pl.Series) -> Encoded:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Generator, Masks
+from sfumato.engines.coding.base import MISSING, OTHER, Coding, Generator, Masks
 from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Truth, Wholes
 
 if TYPE_CHECKING:
@@ -51,6 +51,16 @@ class Categories(Coding):
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
         if texts and any(_unusable(str(value)) for value in self.values):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
+        self._refuse_reserved("missing", "code", MISSING)
+        self._refuse_reserved("outside", "other", OTHER)
+
+    def _refuse_reserved(self, policy: str, choice: str, name: str) -> None:
+        """Refuse a category with the name that a policy gives to a code of its own."""
+        if getattr(self, policy) == choice and name in self.values:
+            raise ValueError(
+                f'no category may be called {name!r} with {policy} = "{choice}", which has a code '
+                f'of that name; give the category another name, or set {policy} = "refuse"'
+            )
 
     @property
     def textual(self) -> bool:

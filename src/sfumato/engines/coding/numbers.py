@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any, Self
@@ -37,6 +37,7 @@ class Numbers(Coding):
 
     edges: tuple[float, ...]
     decimals: int | None = None
+    _digits: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,6 +47,10 @@ class Numbers(Coding):
             raise ValueError("edges are two or more finite numbers")
         if any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
             raise ValueError("edges must increase; use fewer bins or a wider range")
+        # All 17 digits of a double only where fewer would make two edges look alike.
+        short = {f"{edge:.15g}" for edge in self.edges}
+        digits = ".15g" if len(short) == len(self.edges) else ".17g"
+        object.__setattr__(self, "_digits", digits)
         if self.decimals is not None:
             if not 0 <= self.decimals <= 9:
                 raise ValueError(f"decimals must be 0 to 9; got {self.decimals}")
@@ -77,7 +82,7 @@ class Numbers(Coding):
     @property
     def allowed(self) -> str:
         """What a value must be, in words."""
-        return f"from {self.edges[0]:.15g} to {self.edges[-1]:.15g}"
+        return f"from {self.edges[0]:{self._digits}} to {self.edges[-1]:{self._digits}}"
 
     def _read(self, series: pl.Series) -> Masks:
         floats = Floats.read(series)
@@ -113,7 +118,8 @@ class Numbers(Coding):
     def label(self, code: int) -> str:
         """Return the bin as an interval."""
         close = "]" if code == self.proper - 1 else ")"
-        return f"[{self.edges[code]:.15g}, {self.edges[code + 1]:.15g}{close}"
+        low, high = (f"{edge:{self._digits}}" for edge in self.edges[code : code + 2])
+        return f"[{low}, {high}{close}"
 
     def _document(self) -> dict[str, Any]:
         low, high, bins = self.edges[0], self.edges[-1], self.proper

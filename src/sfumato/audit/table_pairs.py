@@ -1,0 +1,72 @@
+"""Neighbouring tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audit.neighbours import Pair, register
+from sfumato.data.table import Table, TablePublic
+from sfumato.engines.intake import Taken
+from sfumato.engines.memory import CodeTable, code_type
+from sfumato.privacy.guarantee import Relation
+
+
+def table_of(public: TablePublic, rows: Sequence[Sequence[int]]) -> Table:
+    """Return a table that holds the given codes."""
+    array = np.array(rows, dtype=np.int64).reshape(len(rows), len(public.sizes))
+    columns: list[NDArray[Any]] = [
+        array[:, number].astype(code_type(size)) for number, size in enumerate(public.sizes)
+    ]
+    return Table._of(public.schema, Taken(CodeTable(columns, public.sizes), 0))
+
+
+def _mixed(public: TablePublic, rows: int) -> list[list[int]]:
+    """Return rows that run through the codes of every column, out of step."""
+    return [
+        [(row * (number + 1)) % size for number, size in enumerate(public.sizes)]
+        for row in range(rows)
+    ]
+
+
+@register("table")
+def table_pairs(method: Any, public: TablePublic) -> list[Pair]:
+    """Return tables that differ in one unit: empty and one, all equal and one different, mixed.
+
+    A unit of up to m rows adds all m of them, all equal, which moves counts furthest.
+    """
+    first = [0] * len(public.sizes)
+    last = [size - 1 for size in public.sizes]
+    mixed = _mixed(public, 12)
+    if public.relation is Relation.REPLACE_ONE:
+        return [
+            Pair("one row, replaced", table_of(public, [first]), table_of(public, [last])),
+            Pair(
+                "all equal, one replaced",
+                table_of(public, [first] * 6),
+                table_of(public, [first] * 5 + [last]),
+            ),
+            Pair(
+                "mixed, one replaced",
+                table_of(public, mixed),
+                table_of(public, [*mixed[1:], last]),
+            ),
+        ]
+    unit = public.contribution
+    return [
+        Pair("empty, and one", table_of(public, []), table_of(public, [last] * unit)),
+        Pair(
+            "all equal, and one different",
+            table_of(public, [first] * 6),
+            table_of(public, [first] * 6 + [last] * unit),
+        ),
+        Pair(
+            "all equal, and one more",
+            table_of(public, [first] * 6),
+            table_of(public, [first] * (6 + unit)),
+        ),
+        Pair("mixed, and one", table_of(public, mixed), table_of(public, mixed + [last] * unit)),
+    ]
