@@ -234,11 +234,12 @@ def test_the_method_of_the_documentation_passes_the_suite_of_every_method(reader
     assert suites
     for suite in suites:
         for name in (name for name in dir(suite) if name.startswith("test_")):
-            test = getattr(suite(), name)
             folder = tmp_path / name
             folder.mkdir()
-            wanted = inspect.signature(test).parameters
-            test(**({"tmp_path": folder} if "tmp_path" in wanted else {}))
+            with pytest.MonkeyPatch.context() as patch:
+                fixtures = {"tmp_path": folder, "monkeypatch": patch}
+                test = getattr(suite(), name)
+                test(**{word: fixtures[word] for word in inspect.signature(test).parameters})
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from sfumato import noise
@@ -113,7 +113,10 @@ def test_random_neighbours_stay_within_epsilon(rows, data):
         script = record(method, tables.table(rows))
     mirror = replay(method, tables.table([*rows[:place], added, *rows[place:]]), script)
     assert all(change.holds for _, change in script.changes(mirror))
-    assert abs(script.loss_against(mirror)) <= 1 + 1e-9
+    loss = abs(script.loss_against(mirror))
+    # Hypothesis climbs towards pairs that lose more.
+    target(loss)
+    assert loss <= 1 + 1e-9
 
 
 def test_every_table_gets_its_share_of_noise():

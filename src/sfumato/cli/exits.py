@@ -28,6 +28,7 @@ class ExitCode(IntEnum):
     VERIFICATION = 5
     LEDGER = 6
     FILE = 7
+    REFUTED = 8
     INTERRUPTED = 130
 
 
@@ -40,6 +41,7 @@ MEANINGS = {
     ExitCode.VERIFICATION: "a release failed its check, or is none",
     ExitCode.LEDGER: "the ledger cannot be used for this",
     ExitCode.FILE: "a file cannot be read or written",
+    ExitCode.REFUTED: "a promise was refuted",
     ExitCode.INTERRUPTED: "interrupted",
 }
 

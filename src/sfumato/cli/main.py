@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sfumato.cli import demo, keygen, ledger, report, table, verify
+from sfumato.cli import audit, demo, keygen, ledger, report, table, verify
 from sfumato.cli.exits import EPILOG, ExitCode, Failure
 from sfumato.cli.screen import write_json
 
-ORDER = ("demo", "table", "ledger", "verify", "report", "keygen")
+ORDER = ("demo", "table", "ledger", "verify", "report", "audit", "keygen")
 
 
 class Answering(TyperGroup):
@@ -66,6 +66,7 @@ app.add_typer(table.app, name="table")
 app.command("verify", epilog=EPILOG)(verify.verify)
 app.command("report", epilog=EPILOG)(report.report)
 app.add_typer(ledger.app, name="ledger")
+app.command("audit", epilog=EPILOG)(audit.audit)
 app.command("keygen", epilog=EPILOG)(keygen.keygen)
 app.command("demo", epilog=EPILOG)(demo.demo)
 
