@@ -87,7 +87,6 @@ def test_without_a_bin_that_stands_out_the_highest_is_taken():
     [
         (lambda: signed_powers(3, 2), "least <= most"),
         (lambda: signed_powers(0, 1024), "1023"),
-        (lambda: binary_counts([np.nan], least=0, most=1), "NaN"),
         (lambda: bounds_from_counts([1], scale=ONE, least=0, most=1), "4 noisy counts"),
         (
             lambda: bounds_from_counts([0] * 4, scale=ONE, least=0, most=1, false_alarm=0),

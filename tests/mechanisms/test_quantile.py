@@ -29,7 +29,8 @@ quantiles = st.sampled_from([Fraction(0), Fraction(1, 4), HALF, Fraction(19, 20)
 
 
 def interval(**options):
-    return IntervalQuantile(**{"low": 0, "high": 9, "quantile": HALF, "epsilon": ONE, **options})
+    given = {"low": 0, "high": 9, "quantile": HALF, "epsilon": ONE}
+    return IntervalQuantile(**{**given, "relation": Relation.ADD_REMOVE, **options})
 
 
 def data(values):
@@ -256,3 +257,30 @@ def test_change_counts_records():
 def test_bad_arguments_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_one_record_does_not_change_how_the_others_are_read():
+    large, candidates = [2**53 + 1] * 50, [2**53, 2**60]
+    here = quantile_scores(large, candidates, 0.9)
+    there = quantile_scores([*large, 0.5], candidates, 0.9)
+    assert np.abs(here - there).max() <= quantile_sensitivity(0.9, Relation.ADD_REMOVE)
+
+
+def test_a_budget_refuses_a_quantile_priced_for_another_relation():
+    with pytest.raises(ValueError, match="priced for add_remove, and its slice for replace_one"):
+        opened(PureDP(1), Relation.REPLACE_ONE).measure(interval(), data([1]), label="x")
+
+
+def test_what_is_no_number_is_read_as_zero_and_not_refused():
+    budget = opened(PureDP(1))
+    chosen = measure_interval_quantile(
+        budget,
+        [np.nan, 1.0, np.inf],
+        low=0.0,
+        high=8.0,
+        grid_exponent=0,
+        quantile=HALF,
+        epsilon=ONE,
+        label="x",
+    )
+    assert 0 <= chosen <= 8 and budget.remaining == PureDP(0)

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import noise
 from sfumato.privacy import door
-from sfumato.privacy.budget import BudgetClosed, SliceExceeded
+from sfumato.privacy.budget import BudgetClosed, SeededDraw, SliceExceeded
 from sfumato.privacy.guarantee import Relation, Unit
 from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import PureDP
@@ -142,6 +142,46 @@ def test_a_method_refuses_data_of_another_kind(data):
         NoisyTally(epsilon=1).check(Other())
 
 
+def test_what_breaks_on_made_up_data_breaks_before_it_costs(data, ledger, monkeypatch):
+    def broken(self):
+        raise OSError("cannot be written")
+
+    monkeypatch.setattr(toy.TallyRelease, "files", broken)
+    with pytest.raises(OSError, match="cannot be written"):
+        NoisyTally(epsilon=0.5).release(data, ledger=ledger)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("kind", [SliceExceeded, BudgetClosed, SeededDraw, SystemExit])
+def test_only_the_books_own_refusals_are_repeated(data, ledger, monkeypatch, kind):
+    original = Asker._ask
+
+    def loud(self, data, budget, question, number):
+        raise kind(f"secret {data.codes}")
+
+    session = Asker(epsilon=1).open(data)
+    monkeypatch.setattr(Asker, "_ask", loud)
+    with pytest.raises(door.MeasurementFailed) as caught:
+        session.ask(0)
+    assert "secret" not in str(caught.value) and caught.value.__context__ is None
+    monkeypatch.setattr(Asker, "_ask", original)
+
+
+def test_a_release_survives_a_ledger_that_cannot_be_told(data, ledger, monkeypatch):
+    def full(self, entry, *, status, note=""):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Ledger, "finish", full)
+    with pytest.raises(OSError, match="disk full") as caught:
+        NoisyTally(epsilon=0.5).release(data, ledger=ledger)
+    assert caught.value.release.counts.shape == (4,)
+
+
+def test_the_name_of_one_of_our_methods_cannot_be_taken():
+    with pytest.raises(ValueError, match=r"'table\.Histogram' is the name of a class of sfumato"):
+        type("Histogram", (NoisyTally,), {"kind": "table"})
+
+
 class TestSession:
     def test_the_total_is_booked_when_it_opens(self, data, ledger):
         with Asker(epsilon=0.8).open(data, ledger=ledger) as session:
@@ -249,8 +289,12 @@ class TestSession:
 
 
 def test_interrupting_a_release_leaves_it_booked(data, ledger, monkeypatch):
+    original = NoisyTally._measure
+
     def interrupted(self, data, budget):
-        raise KeyboardInterrupt
+        original(self, data, budget)
+        if data.codes.size > 1:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(NoisyTally, "_measure", interrupted)
     with pytest.raises(KeyboardInterrupt):

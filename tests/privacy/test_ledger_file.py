@@ -11,6 +11,8 @@ import signal
 import sqlite3
 import stat
 import tempfile
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,9 @@ import pytest
 from sfumato.privacy import ledger_store
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
-from sfumato.privacy.ledger import Ledger, LedgerError
+from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
 from sfumato.privacy.ledger_store import APPLICATION, FORMAT, Store
-from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 
 # Forked children of these tests use SQLite and nothing that other threads hold.
 pytestmark = pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
@@ -59,6 +61,26 @@ def raw(ledger):
 def unguard(connection):
     for trigger in ("event_update", "event_delete"):
         connection.execute(f"DROP TRIGGER {trigger}")
+
+
+def rewrite(ledger, number, spoil, *, relink=True):
+    """Change an event as somebody does who gives every later one a new link and a new hash."""
+    with raw(ledger) as connection:
+        unguard(connection)
+        rows = connection.execute("SELECT number, body FROM event ORDER BY number").fetchall()
+        previous = None
+        for place, text in rows[number:]:
+            body = json.loads(text)
+            if place == number:
+                spoil(body)
+            elif relink:
+                body["previous"] = previous
+            content = canonical(body)
+            previous = digest(content)
+            connection.execute(
+                "UPDATE event SET body = ?, hash = ? WHERE number = ?",
+                (content.decode(), previous, place),
+            )
 
 
 def refused(ledger, message):
@@ -120,6 +142,21 @@ class TestMaking:
         ledger = Ledger.create(tmp_path / name, allow=PureDP(1))
         assert book(ledger).reference == f"{name}#1"
         assert [path.name for path in tmp_path.iterdir()] == [name]
+
+    @pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX only")
+    def test_a_name_that_is_not_utf8_is_told_as_text(self, tmp_path):
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/pati\xffents.ledger"))
+        ledger = Ledger.create(path, allow=PureDP(1))
+        entry = book(ledger)
+        assert ledger.name == "pati?ents.ledger" and entry.reference == "pati?ents.ledger#1"
+        canonical(entry.to_json())
+        assert Ledger.open(path).history() == [entry]
+        with pytest.raises(BudgetExceeded) as refusal:
+            ledger.book(
+                replace(TENTH, loss=PureDP(2)), kind="release", method="x", parameters={},
+                digest=None,
+            )  # fmt: skip
+        str(refusal.value).encode()
 
 
 class TestOpening:
@@ -210,7 +247,8 @@ class TestTampering:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"charged": {"measure": "pure", "epsilon": "0"}}, "the sum is wrong"),
+            ({"charged": {"measure": "pure", "epsilon": "0"}}, "less was charged"),
+            ({"charged": {"measure": "pure", "epsilon": "1"}}, "the sum is wrong"),
             ({"charged": {"measure": "pure", "epsilon": "101"}}, "more was booked than is allowed"),
             ({"entry": 7}, "not numbered in order"),
             ({"data": None}, "booked for other data"),
@@ -236,6 +274,122 @@ class TestTampering:
                 (content.decode(), digest(content)),
             )
         refused(ledger, message)
+
+    def test_a_chain_rewritten_to_charge_less_is_found(self, ledger):
+        def cheaper(body):
+            charged = {"measure": "pure", "epsilon": "1/1000"}
+            body.update(charged=charged, spent={"measure": "pure", "epsilon": "201/1000"})
+
+        rewrite(ledger, 3, cheaper)
+        refused(ledger, "event 3 cannot be right: less was charged than its guarantee costs")
+
+    @pytest.mark.parametrize(
+        ("allow", "relation"),
+        [
+            (PureDP(10), "replace_one"),
+            (ApproxDP(10, "1e-6"), "add_remove"),
+            (ApproxDP(10, "1e-6"), "replace_one"),
+            (ZCDP(10), "replace_one"),
+        ],
+    )
+    def test_converted_charges_are_recomputed_alike(self, tmp_path, allow, relation):
+        ledger = Ledger.create(tmp_path / "patients.ledger", allow=allow, relation=relation)
+        for _ in range(3):
+            book(ledger)
+        ledger.check()
+        assert len(Ledger.open(ledger.path).history()) == 3
+
+    def test_a_charge_that_was_rounded_up_still_covers_its_guarantee(self, tmp_path):
+        ledger = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(100))
+        for prime in (10**31 + 33, 10**33 + 91, 10**37 + 43):
+            odd = replace(TENTH, loss=PureDP(Fraction(1, prime)))
+            ledger.book(odd, kind="release", method="Histogram", parameters={}, digest=None)
+        assert ledger.history()[-1].charged.epsilon > ledger.history()[-1].guarantee.loss.epsilon
+        ledger.check()
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda body: body["charged"].update(epsilon="1/0"),
+            lambda body: body["charged"].update(epsilon="1e999999999"),
+            lambda body: body["charged"].update(epsilon="-1/10"),
+            lambda body: body["charged"].update(epsilon=0.1),
+            lambda body: body["charged"].pop("epsilon"),
+            lambda body: body["charged"].update(measure="none"),
+            lambda body: body["spent"].update(epsilon="1/0"),
+            lambda body: body["guarantee"]["loss"].update(epsilon="1/0"),
+            lambda body: body["guarantee"]["also"].append({"measure": "pure", "epsilon": "1/0"}),
+            lambda body: body["guarantee"].update(also="x"),
+            lambda body: body["guarantee"].update(public="the schema"),
+            lambda body: body["guarantee"].update(contribution="1"),
+            lambda body: body["guarantee"].update(unit=["row"]),
+            lambda body: body["guarantee"].update(unit="person"),
+            lambda body: body["guarantee"].update(caveat=None),
+            lambda body: body["guarantee"].update(caveat="a rehearsal"),
+            lambda body: body["guarantee"].update(proof=7),
+            lambda body: body.pop("guarantee"),
+            lambda body: body.update(charged="1/10"),
+            lambda body: body.update(time=7),
+            lambda body: body.update(time="yesterday"),
+            lambda body: body.update(time="2026-01-01T00:00:00"),
+            lambda body: body.pop("time"),
+            lambda body: body.update(parameters=["age"]),
+            lambda body: body.update(kind=None),
+            lambda body: body.update(method=7),
+            lambda body: body.update(entry=True),
+            lambda body: body.update(entry="2"),
+            lambda body: body.update(data=7),
+            lambda body: body.update(event=["booked"]),
+            lambda body: body.pop("event"),
+        ],
+    )
+    def test_a_rewritten_booking_is_read_with_suspicion(self, ledger, spoil):
+        rewrite(ledger, 2, spoil)
+        refused(ledger, "event 2 cannot be right")
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda body: body["terms"]["allow"].update(epsilon="1/0"),
+            lambda body: body["terms"]["allow"].update(epsilon="1e999999999"),
+            lambda body: body["terms"].update(unit=7),
+            lambda body: body.update(terms=None),
+            lambda body: body.update(time=None),
+            lambda body: body.update(identity=7),
+            lambda body: body.update(secret=None),
+            lambda body: body["spent"].update(epsilon="1"),
+            lambda body: body.pop("spent"),
+        ],
+    )
+    def test_a_rewritten_beginning_is_read_with_suspicion(self, ledger, spoil):
+        rewrite(ledger, 0, spoil)
+        refused(ledger, "the first event cannot be read")
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda body: body.update(entry=1.0),
+            lambda body: body.update(entry=9),
+            lambda body: body.update(note=None),
+            lambda body: body.update(status=["released"]),
+            lambda body: body.update(event="bound", data=None, reason="a correction"),
+            lambda body: body.update(event="bound", data="x", reason=None),
+            lambda body: body.update(event="bound", data="x", reason="a correction", time=0),
+        ],
+    )
+    def test_a_rewritten_end_or_binding_is_read_with_suspicion(self, ledger, spoil):
+        rewrite(ledger, 4, spoil)
+        refused(ledger, "event 4 cannot be right")
+
+    @pytest.mark.parametrize("number", range(5))
+    @pytest.mark.parametrize("previous", [None, 7])
+    def test_an_event_without_a_link_is_found(self, ledger, number, previous):
+        rewrite(ledger, number, lambda body: body.update(previous=previous), relink=False)
+        refused(ledger, f"event {number} names no event before it")
+
+    def test_an_event_whose_link_was_taken_out_is_found(self, ledger):
+        rewrite(ledger, 2, lambda body: body.pop("previous"), relink=False)
+        refused(ledger, "event 2 cannot be read")
 
     def test_a_removed_event_is_found(self, ledger):
         with raw(ledger) as connection:

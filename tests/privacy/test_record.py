@@ -56,6 +56,22 @@ def test_control_flow_that_depends_on_the_data_is_found():
         replay(method, MORE, record(method, DATA))
 
 
+def test_a_method_that_swallows_the_divergence_is_found():
+    @dataclass(frozen=True, kw_only=True)
+    class Swallower(NoisyTally):
+        def _measure(self, data, budget):
+            first, second = ("hi", "lo") if data.codes.size >= 4 else ("lo", "hi")
+            noise = GeometricNoise(shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1, 2))
+            try:
+                budget.measure(noise, data.counts(), label=first)
+            except BaseException:
+                budget.measure(noise, data.counts(), label=second)
+
+    method = Swallower(epsilon=1)
+    with pytest.raises(Diverged):
+        replay(method, MORE, record(method, DATA))
+
+
 def test_a_slice_whose_name_depends_on_the_data_is_found():
     method = toy.SlicePeeker(epsilon=1)
     with pytest.raises(Diverged):

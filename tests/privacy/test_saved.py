@@ -70,7 +70,7 @@ def test_a_missing_or_added_file_is_caught(folder):
 def test_a_report_may_be_added(folder):
     (folder / "report.html").write_text("<p>")
     outcome = verify(folder)
-    assert outcome.passed and "not certified" in str(outcome)
+    assert outcome.passed and "is not certified and was not checked" in str(outcome)
 
 
 def test_a_rewritten_certificate_with_more_epsilon_than_paid_is_caught(folder):
@@ -237,3 +237,66 @@ def test_a_primitive_may_not_say_an_object():
     entry = Entry("x", (), {}, {}, (object(),))
     with pytest.raises(TypeError, match="may not say"):
         Transcript((entry,)).to_files()
+
+
+def test_a_release_made_on_another_platform_verifies(tmp_path, monkeypatch):
+    import zipfile
+
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(2))
+    original = zipfile.ZipInfo.__init__
+
+    def elsewhere(self, *arguments, **options):
+        original(self, *arguments, **options)
+        self.create_system = 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile.ZipInfo, "__init__", elsewhere)
+        data = Tally([0, 1, 1], TallyPublic(3))
+        folder = NoisyTally(epsilon=1).release(data, ledger=ledger).save(tmp_path / "out")
+    assert verify(folder, ledger=ledger).passed, str(verify(folder, ledger=ledger))
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"[" * 100_000,
+        b"{}",
+        b"null",
+        b'{"files": [1, 2]}',
+        b'{"files": NaN}',
+        "{'a'}".encode("utf-16"),
+    ],
+)
+def test_a_hostile_certificate_is_no_release(folder, hostile):
+    (folder / "certificate.json").write_bytes(hostile)
+    with pytest.raises(NotARelease):
+        verify(folder)
+
+
+def test_huge_figures_in_a_transcript_are_refused_and_not_computed(folder):
+    document = json.loads((folder / "certificate.json").read_text())
+    text = (folder / "transcript.json").read_text()
+    forged = text.replace('"epsilon":"1"', '"epsilon":"1e99999999"')
+    assert forged != text
+    (folder / "transcript.json").write_text(forged)
+    document["files"]["transcript.json"] = digest(forged.encode())
+    reseal(folder, document)
+    assert not verify(folder).passed
+
+
+def test_a_transcript_that_unpacks_to_too_much_is_not_read(folder, monkeypatch):
+    from sfumato.privacy import transcript
+
+    monkeypatch.setattr(transcript, "LARGEST_BYTES", 10)
+    assert "unpacks to more than 10 bytes" in str(verify(folder))
+
+
+def test_saving_through_a_link_and_into_an_empty_folder(release, tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert verify(release.save(tmp_path / "link")).passed
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    release.save(".")
+    assert verify(".").passed
+    assert verify(release.save(tmp_path / ("x" * 250))).passed

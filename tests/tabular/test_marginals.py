@@ -310,3 +310,51 @@ def test_margins_hold_nineteen_times_in_twenty():
     share = np.mean(np.abs(np.array(draws)) <= margin)
     # 4800 draws; geometric noise is a step function, so the true share lies between 95 and 98.2 %.
     assert 0.935 < share < 0.995
+
+
+@pytest.mark.parametrize("ways", [1, 2])
+def test_columns_may_be_called_count_and_margin(ways, tmp_path):
+    import polars as pl
+
+    from sfumato.privacy.saved import verify
+
+    frame = pl.DataFrame({"count": ["x", "y"] * 9, "margin": ["u", "v"] * 9, "table": ["t"] * 18})
+    columns = {"count": ["x", "y"], "margin": ["u", "v"], "table": ["t"]}
+    release = Marginals(epsilon=1, ways=ways).release(Table(frame, columns))
+    assert release.marginal(["count"]).columns == ["count", "count_", "margin"]
+    text = release.files()["marginals.csv"].decode()
+    assert "count,x" in text and "margin,u" in text
+    assert release.plot().axes
+    assert verify(release.save(tmp_path / "out")).passed
+
+
+def test_labels_are_one_to_one_whatever_columns_are_called():
+    import polars as pl
+
+    names = ["a × b", '["a \\u00d7 b"]', "a", "b"]
+    frame = pl.DataFrame({name: ["x"] * 3 for name in names})
+    release = Marginals(epsilon=1, ways=1).release(Table(frame, {n: ["x", "y"] for n in names}))
+    assert len(release.sets) == 4
+
+
+def test_too_many_tables_are_refused_before_they_are_listed():
+    from sfumato.data.schema import Schema
+    from sfumato.data.table import TablePublic
+
+    public = TablePublic.of(Schema.from_dict({f"c{i}": [False, True] for i in range(60)}))
+    with pytest.raises(ValueError, match="ways = 30 of 60 columns gives"):
+        Marginals(epsilon=1, ways=30).plan(public)
+
+
+@pytest.mark.parametrize("epsilon", [1 / 3, 0.1 + 0.2, 2.0000000000000004])
+@pytest.mark.parametrize("delta", [1e-6, 1.1e-9])
+def test_any_float_of_epsilon_and_delta_adds_up(epsilon, delta):
+    release = Histogram(epsilon=epsilon, delta=delta).release(tables.table(tables.made(5)))
+    assert release.guarantee.private
+
+
+def test_columns_are_named_once():
+    release = Marginals(epsilon=1).release(tables.table([]))
+    for columns in ([], ["left", "left"]):
+        with pytest.raises(ValueError, match="each once"):
+            release.counts(columns)

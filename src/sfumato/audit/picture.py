@@ -111,9 +111,10 @@ def _bars(axis: Any, scores: list[Floats], values: Floats, threshold: float) -> 
         bars = axis.bar(places + shift, shares, width=0.38, color=colour, zorder=2)
         for bar, within in zip(bars, inside, strict=True):
             bar.set_alpha(0.95 if within else 0.4)
-    axis.set_xlim(-0.6, values.size - 0.4)
+    axis.set_xlim(-0.5, values.size - 0.5)
     every = -(-values.size // 12)
-    axis.set_xticks(places[::every], [f"{value:.4g}" for value in values[::every]])
+    texts = [f"{value:.4g}".replace("-", "−") for value in values[::every]]
+    axis.set_xticks(places[::every], texts)
 
 
 def _steps(axis: Any, scores: list[Floats], threshold: float) -> None:

@@ -146,8 +146,9 @@ def _realised(method: Any, pair: Pair, script: Recording, mirror: Recording) -> 
         if isinstance(mine.primitive, Primitive):
             total += mine.primitive.concentrated_loss(mine.inputs[0], theirs.inputs[0])
         else:
-            # A stateful primitive is pure: its exact loss ε gives ε²/2.
-            total += (mine.log_probability() - theirs.log_probability()) ** 2 / 2
+            # No closed form: where its inputs differ at all, a stateful primitive costs its price.
+            price = mine.primitive.cost(ZCDP) if mine.inputs != theirs.inputs else ZCDP(0)
+            total += _figure(price)
     return total
 
 
@@ -163,8 +164,6 @@ def _force(
         if mirror is None:
             return
         worst = [_worst(mine, theirs) for mine, theirs in zip(script, mirror, strict=True)]
-        if any(output is None for output in worst):
-            return
         said = worst
     with noise.seeded(0):
         script = record(method, pair.here, questions=questions, said=said)
@@ -172,9 +171,9 @@ def _force(
 
 
 def _worst(mine: Any, theirs: Any) -> Any:
-    """Return the output of a step that is likeliest here compared with there."""
+    """Return the output of a step that is likeliest here compared with there; None: let it draw."""
     primitive = mine.primitive
-    if not hasattr(primitive, "extremes"):
+    if not isinstance(primitive, Primitive):
         return None
     value, neighbour = mine.inputs[0], theirs.inputs[0]
     outputs = [*primitive.extremes(value, neighbour), mine.outputs[0]]

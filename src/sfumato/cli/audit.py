@@ -298,9 +298,11 @@ def _telling_questions(public: TablePublic) -> list[dict[str, Any]]:
 
     Canonical pairs add rows of all first or of all last values, or replace the one by the other.
     """
+    from sfumato.privacy.guarantee import Relation
+
     column = public.columns[0]
     labels = public.labels(column)
-    if public.relation == RelationName.REPLACE_ONE:
+    if public.relation is Relation.REPLACE_ONE:
         return [{column: [labels[0]]}, {column: [labels[-1]]}]
     return [{}, {column: list(dict.fromkeys([labels[0], labels[-1]]))}]
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.quantile import one_by_one
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 
@@ -47,7 +48,8 @@ def binary_counts(values: ArrayLike, *, least: int, most: int) -> NDArray[np.int
     Parameters
     ----------
     values
-        The private values; what lies beyond ±2^most counts in the outermost bins.
+        The private values; what lies beyond ±2^most counts in the outermost bins, and what is no
+        number counts as 0.
     least, most
         The public exponents of the innermost and the outermost edge.
 
@@ -62,9 +64,7 @@ def binary_counts(values: ArrayLike, *, least: int, most: int) -> NDArray[np.int
     [0, 1, 0, 2, 1, 1]
     """
     edges = signed_powers(least, most)
-    numbers = np.asarray(values, dtype=np.float64).ravel()
-    if np.isnan(numbers).any():
-        raise ValueError("values must be numbers; at least one is NaN")
+    numbers = one_by_one(values)
     half = most - least + 1
     size = np.searchsorted(edges[half + 1 :], np.abs(numbers), side="right")
     size = np.minimum(size, half - 1)

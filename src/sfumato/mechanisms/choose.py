@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.mechanisms.laplace import check_integers
+from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive
 
@@ -30,7 +30,7 @@ def score_change(
     value: NDArray[np.int64], neighbour: NDArray[np.int64], sensitivity: Fraction, monotone: bool
 ) -> Change:
     """Measure how far two score vectors are apart: the largest change, all one way if monotone."""
-    difference = neighbour - value
+    difference = cut(neighbour) - cut(value)
     largest = Fraction(int(np.abs(difference).max(initial=0)))
     both_ways = bool((difference > 0).any() and (difference < 0).any())
     if monotone and both_ways:
@@ -116,11 +116,12 @@ class Choose(Primitive):
     def sample(self, value: NDArray[np.int64]) -> int:
         """Return the number of the chosen candidate."""
         if self.law == "exponential":
-            return noise.exponential(value, rate=self.rate)
-        return noise.permute_and_flip(value, rate=self.rate)
+            return noise.exponential(cut(value), rate=self.rate)
+        return noise.permute_and_flip(cut(value), rate=self.rate)
 
     def log_probability(self, value: NDArray[np.int64], output: int) -> float:
         """Return the log-probability of a choice."""
+        value = cut(value)
         if self.law == "exponential":
             return float(exponential_log_probabilities(value, float(self.rate))[output])
         return permute_and_flip_log_probability(value, float(self.rate), output)
@@ -166,6 +167,7 @@ class ChooseSeveral(Primitive):
     monotone: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 1 <= self.count <= self.candidates:
             raise ValueError(
                 f"count must be from 1 to the {self.candidates} candidates; got {self.count}"
@@ -188,10 +190,11 @@ class ChooseSeveral(Primitive):
 
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the chosen candidates, best first."""
-        return noise.top_k(value, self.count, rate=self.rate)
+        return noise.top_k(cut(value), self.count, rate=self.rate)
 
     def log_probability(self, value: NDArray[np.int64], output: Sequence[int]) -> float:
         """Return the log-probability of an ordered choice."""
+        value = cut(value)
         left = np.ones(self.candidates, dtype=bool)
         total = 0.0
         for chosen in np.asarray(output):

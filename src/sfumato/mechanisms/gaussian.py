@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.mechanisms.laplace import check_integers
+from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.privacy.loss import ZCDP, Loss, Measure, convert
 from sfumato.privacy.primitive import Change, Primitive
 
@@ -57,6 +57,11 @@ class GaussianNoise(Primitive):
     squared_sensitivity: Fraction
     rho: Fraction
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.squared_sensitivity <= 0 or self.rho <= 0:
+            raise ValueError("squared_sensitivity and rho must be positive")
+
     @property
     def variance(self) -> Fraction:
         """The variance parameter σ² of the noise."""
@@ -77,12 +82,12 @@ class GaussianNoise(Primitive):
 
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the input plus noise."""
-        return value + noise.discrete_gaussian(self.shape, variance=self.variance)
+        return cut(value) + noise.discrete_gaussian(self.shape, variance=self.variance)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""
         variance = float(self.variance)
-        squares = float(((output - value).astype(np.float64) ** 2).sum())
+        squares = float(((output - cut(value)).astype(np.float64) ** 2).sum())
         return -squares / (2 * variance) - math.prod(self.shape) * log_normaliser(variance)
 
     def concentrated_loss(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> float:
@@ -91,6 +96,6 @@ class GaussianNoise(Primitive):
 
     def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
         """Measure the squared L2 distance of two inputs."""
-        difference = (value - neighbour).astype(object)
+        difference = (cut(value) - cut(neighbour)).astype(object)
         squares = Fraction(int((difference * difference).sum())) if value.size else Fraction(0)
         return Change(squares, self.squared_sensitivity, "squared L2", power=2)

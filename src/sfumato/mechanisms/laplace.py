@@ -19,23 +19,39 @@ from sfumato import noise
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive
 
-#: Sums of true count and noise stay far inside 64 bits; a count never comes near this.
+#: Public bounds and thresholds are at most this.
 LARGEST_COUNT = 2**53
+#: Inputs are cut to this size, so that their sums with noise stay inside 64 bits.
+LARGEST_INPUT = 2**61
 
 
 def check_integers(value: Any, shape: tuple[int, ...]) -> None:
-    """Raise unless the input is an int64 array of the declared shape, far from overflow."""
+    """Raise unless the input is an int64 array of the declared shape.
+
+    What a method hands over is decided by public facts alone, so this can fail only for a method
+    that is written wrongly, whatever the data are.
+    """
     if not isinstance(value, np.ndarray) or value.dtype != np.int64:
         raise ValueError("the input of integer noise must be an int64 array")
     if value.shape != shape:
         raise ValueError(f"the input must have the declared shape {shape}; got {value.shape}")
-    if value.size and max(-int(value.min()), int(value.max())) > LARGEST_COUNT:
-        raise ValueError(f"integer noise takes values up to {LARGEST_COUNT} in size")
+
+
+def cut(value: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return integers cut to ±2^61.
+
+    Cutting moves no two numbers further apart and keeps their order, so it enlarges no
+    sensitivity; refusing large inputs instead would tell that there is one.
+    """
+    return np.clip(value, -LARGEST_INPUT, LARGEST_INPUT)
 
 
 def l1_distance(value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Fraction:
-    """Return Σ|a − b|, exactly."""
-    return Fraction(int(np.abs(value - neighbour).sum()))
+    """Return Σ|a − b| of integers within ±2^61, exactly."""
+    apart = np.abs(value - neighbour)
+    # Summed in halves of 32 bits, which cannot overflow.
+    high, low = apart >> 32, apart & 0xFFFFFFFF
+    return Fraction((int(high.sum()) << 32) + int(low.sum()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +79,11 @@ class GeometricNoise(Primitive):
     sensitivity: Fraction
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sensitivity <= 0 or self.epsilon <= 0:
+            raise ValueError("sensitivity and epsilon must be positive")
+
     @property
     def scale(self) -> Fraction:
         """The scale of the noise, in units of the input."""
@@ -85,17 +106,18 @@ class GeometricNoise(Primitive):
 
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the input plus noise."""
-        return value + noise.discrete_laplace(self.shape, scale=self.scale)
+        return cut(value) + noise.discrete_laplace(self.shape, scale=self.scale)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""
         rate = float(1 / self.scale)
         size = math.prod(self.shape)
-        return size * math.log(math.tanh(rate / 2)) - rate * float(l1_distance(value, output))
+        apart = l1_distance(cut(value), cut(output))
+        return size * math.log(math.tanh(rate / 2)) - rate * float(apart)
 
     def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
         """Measure the L1 distance of two inputs."""
-        return Change(l1_distance(value, neighbour), self.sensitivity, "L1")
+        return Change(l1_distance(cut(value), cut(neighbour)), self.sensitivity, "L1")
 
     def extremes(
         self, value: NDArray[np.int64], neighbour: NDArray[np.int64]

@@ -57,6 +57,11 @@ def quantile_sensitivity(quantile: Number, relation: Relation) -> int:
     return whole if relation is Relation.REPLACE_ONE else max(above, whole - above)
 
 
+def one_by_one(values: ArrayLike) -> NDArray[np.float64]:
+    """Return values as floats, each read by itself; what is no number counts as 0."""
+    return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0)
+
+
 def quantile_scores(
     values: ArrayLike, candidates: ArrayLike, quantile: Number
 ) -> NDArray[np.int64]:
@@ -81,8 +86,11 @@ def quantile_scores(
     [-4, 0, -4]
     """
     part = _checked_quantile(quantile)
-    data = np.sort(np.asarray(values).ravel())
-    at_most = np.searchsorted(data, np.asarray(candidates), side="right").astype(np.int64)
+    # Every value is read as a float by itself; a type inferred from all of them would let one
+    # record change how the others are read.
+    data = np.sort(one_by_one(values))
+    places = np.asarray(candidates, dtype=np.float64)
+    at_most = np.searchsorted(data, places, side="right").astype(np.int64)
     return _rank_scores(at_most, data.size, part)
 
 
@@ -156,9 +164,10 @@ class IntervalQuantile(Primitive):
     high: int
     quantile: Fraction
     epsilon: Fraction
-    relation: Relation = Relation.ADD_REMOVE
+    relation: Relation
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _checked_quantile(self.quantile)
         if not -LARGEST_COUNT <= self.low <= self.high <= LARGEST_COUNT:
             raise ValueError(
@@ -265,7 +274,7 @@ def measure_interval_quantile(
         epsilon=epsilon,
         relation=budget.relation,
     )
-    numbers = np.clip(np.asarray(values, dtype=np.float64).ravel(), low, high)
+    numbers = np.clip(one_by_one(values), low, high)
     chosen = budget.measure(primitive, to_units(numbers, exponent=grid_exponent), label=label)
     return math.ldexp(int(chosen), grid_exponent)
 

@@ -8,6 +8,7 @@ private values.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -27,6 +28,23 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.rounding import sqrt_down
 
 Floats = NDArray[np.float64]
+
+
+#: The smaller of sensitivity and scale, divided by the dimension, has at least 2 to this many
+#: steps: rounding adds less than one part in 2 to this to an L1 sensitivity.
+PRECISION = 12
+
+
+def units_of(values: Floats, exponent: int) -> NDArray[np.int64]:
+    """Return floats in whole steps of 2^exponent, cut to what integer noise takes.
+
+    Nothing is refused, since a refusal would depend on the data: what is no number counts as 0 and
+    what is too large as the largest, entry by entry. Cutting enlarges no sensitivity; a statistic
+    that is no number has none, and a method must not hand one over.
+    """
+    most = math.ldexp(1.0, 61 + exponent)
+    finite = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=most, neginf=-most)
+    return to_units(np.clip(finite, -most, most), exponent=exponent)
 
 
 def from_units(units: NDArray[np.int64], exponent: int) -> Floats:
@@ -60,8 +78,8 @@ class RealLaplace:
     @property
     def exponent(self) -> int:
         """The grid: values are rounded to multiples of 2 to this power."""
-        # Dividing by the dimension keeps what rounding adds to the sensitivity below one in 2^20.
-        return grid_for(self.sensitivity / self.epsilon / max(prod(self.shape), 1))
+        finest = min(self.sensitivity, self.sensitivity / self.epsilon)
+        return grid_for(finest / max(prod(self.shape), 1), precision=PRECISION)
 
     def primitive(self) -> GeometricNoise:
         """Return the integer primitive that is paid for."""
@@ -72,7 +90,7 @@ class RealLaplace:
 
     def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
         """Round, pay, add noise, and return floats on the grid."""
-        units = to_units(values, exponent=self.exponent)
+        units = units_of(values, self.exponent)
         return self.read(budget.measure(self.primitive(), units, label=label))
 
     def read(self, output: NDArray[np.int64]) -> Floats:
@@ -106,8 +124,8 @@ class RealGaussian:
     @property
     def exponent(self) -> int:
         """The grid: values are rounded to multiples of 2 to this power."""
-        deviation = sqrt_down(self.squared_sensitivity / (2 * self.rho))
-        return grid_for(deviation / max(prod(self.shape), 1))
+        finest = min(self.squared_sensitivity, self.squared_sensitivity / (2 * self.rho))
+        return grid_for(sqrt_down(finest) / max(prod(self.shape), 1), precision=PRECISION)
 
     def primitive(self) -> GaussianNoise:
         """Return the integer primitive that is paid for."""
@@ -118,7 +136,7 @@ class RealGaussian:
 
     def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
         """Round, pay, add noise, and return floats on the grid."""
-        units = to_units(values, exponent=self.exponent)
+        units = units_of(values, self.exponent)
         return self.read(budget.measure(self.primitive(), units, label=label))
 
     def read(self, output: NDArray[np.int64]) -> Floats:

@@ -76,6 +76,7 @@ class SmoothCauchy(Primitive):
     slide: Fraction = _HALF
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         # Constants that do not exist are refused when the primitive is built.
         _ = self.calibration
 
@@ -155,6 +156,7 @@ class SmoothLaplace(Primitive):
     symmetric: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _ = self.calibration
 
     @property
@@ -200,7 +202,7 @@ class SmoothLaplace(Primitive):
 
 
 def _check_input(value: Any, dimension: int | None) -> None:
-    """Raise unless the input is a `SmoothInput` of rational numbers with a bound of at least 0."""
+    """Raise unless the input is a `SmoothInput` of rational numbers with a positive bound."""
     if not isinstance(value, SmoothInput):
         raise ValueError("the input must be a SmoothInput(value, bound)")
     if (dimension is None) == isinstance(value.value, tuple):
@@ -214,8 +216,9 @@ def _check_input(value: Any, dimension: int | None) -> None:
         raise ValueError(f"the value must be a tuple of {dimension} rational numbers")
     if not all(_rational(number) for number in (*numbers, value.bound)):
         raise ValueError("the value and its bound must be ints or Fractions")
-    if value.bound < 0:
-        raise ValueError("the bound must not be negative")
+    if value.bound <= 0:
+        # A smooth bound is positive on every data set; zero would mean no noise at all.
+        raise ValueError("the bound must be positive")
 
 
 def _rational(number: Any) -> bool:

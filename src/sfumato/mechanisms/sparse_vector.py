@@ -102,6 +102,7 @@ class AboveThreshold(StatefulPrimitive):
     share: Fraction = field(default=Fraction(0))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.sensitivity < 1 or self.positives < 1:
             raise ValueError(
                 "sensitivity and positives must be whole numbers of at least 1; "
@@ -133,11 +134,9 @@ class AboveThreshold(StatefulPrimitive):
         return convert(PureDP(self.epsilon), measure)
 
     def check(self, value: Any) -> None:
-        """Raise unless the answer is a whole number far from overflow."""
+        """Raise unless the answer is a whole number."""
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise ValueError("the answer to a query must be a whole number")
-        if abs(int(value)) > LARGEST_COUNT:
-            raise ValueError(f"answers to queries must be at most {LARGEST_COUNT} in size")
 
     def start(self) -> AboveThresholdRun:
         """Draw the hidden noise on the threshold and return a run."""
@@ -204,16 +203,17 @@ class AboveThresholdRun:
     @property
     def done(self) -> bool:
         """Whether the last allowed positive has been said."""
-        return self._left == 0
+        return self._left <= 0
 
     def step(self, value: int) -> bool:
         """Tell whether an answer plus fresh noise reaches the noisy threshold."""
+        answer = int(value)
         if self.done:
             raise RuntimeError("the run has stopped; start a new one and pay for it")
         if not self._noise:
             block = noise.discrete_laplace(_BLOCK, scale=self._primitive.query_scale)
             self._noise = block.tolist()
-        above = int(value) + self._noise.pop() >= self._noisy_threshold
+        above = answer + self._noise.pop() >= self._noisy_threshold
         # Counted before anything is said, so that no early return can lose the stop.
         self._left -= above
         return above

@@ -305,15 +305,19 @@ def _mass_on_one_side(near: float, far: float, gamma: float) -> float:
     """
     from scipy.special import betainc
 
+    def share(z: float) -> float:
+        """Return 1/(1 + z^γ), which is 0 where the power leaves the floats."""
+        return 1.0 if z == 0 else 1 / (1 + math.exp(min(gamma * math.log(z), 700.0)))
+
     def centre(z: float) -> float:
-        return float(betainc(1 / gamma, 1 - 1 / gamma, z**gamma / (1 + z**gamma))) / 2
+        return float(betainc(1 / gamma, 1 - 1 / gamma, 1 - share(z))) / 2
 
     def tail(z: float) -> float:
-        return float(betainc(1 - 1 / gamma, 1 / gamma, 1 / (1 + z**gamma))) / 2
+        return float(betainc(1 - 1 / gamma, 1 / gamma, share(z))) / 2
 
     if far - near <= 1e-2 * near:  # so narrow that Simpson's rule errs by less than 1e-10
         weights = ((1, near), (4, (near + far) / 2), (1, far))
-        simpson = sum(float(weight / (1 + z**gamma)) for weight, z in weights) / 6
+        simpson = sum(weight * share(z) for weight, z in weights) / 6
         return (far - near) * simpson / _total(gamma)
     if far <= 1:
         return centre(far) - centre(near)

@@ -25,16 +25,36 @@ from sfumato.privacy.transcript import SEEDED, Entry, Slice, Transcript, settled
 
 Path = tuple[str, ...]
 
+# Only the books and the door hold this; without it no budget can be made and no refusal is trusted.
+_KEY = object()
 
-class SliceExceeded(RuntimeError):
+
+class Refusal(RuntimeError):
+    """The books refuse; the message is made of public figures and names.
+
+    Parameters
+    ----------
+    text
+        The message.
+    issuer
+        The account that refused. What has none was raised by somebody else, and its message is
+        not trusted.
+    """
+
+    def __init__(self, text: str, issuer: object = None) -> None:
+        super().__init__(text)
+        self.issuer = issuer
+
+
+class SliceExceeded(Refusal):
     """A primitive asked for more than its slice holds; nothing was drawn."""
 
 
-class BudgetClosed(RuntimeError):
+class BudgetClosed(Refusal):
     """A primitive asked for budget after the door was closed, or in another process."""
 
 
-class SeededDraw(RuntimeError):
+class SeededDraw(Refusal):
     """Seeded bits were about to be drawn for a release that is booked as private."""
 
 
@@ -144,22 +164,28 @@ class _Account(_Kept):
         """Return what is known of a slice."""
         return self._slices[path]
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process that opened the books."""
+        return os.getpid() == self._process
+
     def require_open(self, what: str) -> None:
         """Raise unless the books are open, here."""
-        if os.getpid() != self._process:
+        if not self.is_here:
             raise BudgetClosed(
                 f"{what} asked for budget in another process than the one that opened it; open a "
-                "new one there and pay for it"
+                "new one there and pay for it",
+                _KEY,
             )
         if not self._open:
-            raise BudgetClosed(f"{what} asked for budget after the door was closed")
+            raise BudgetClosed(f"{what} asked for budget after the door was closed", _KEY)
 
     def require_private_bits(self) -> None:
         """Note seeded bits, and refuse them where the loss is booked as private."""
         if not bits().private:
             if self._booked:
                 raise SeededDraw(
-                    "seeded bits are for tests only, and this release is booked as private"
+                    "seeded bits are for tests only, and this release is booked as private", _KEY
                 )
             self._seeded = True
 
@@ -170,7 +196,9 @@ class _Account(_Kept):
         left = known.limit - known.spent  # type: ignore[operator]
         if not cost.fits(left):  # type: ignore[arg-type]
             raise SliceExceeded(
-                f"{what} asks for {cost}, but of {known.limit} in this slice {known.spent} is spent"
+                f"{what} asks for {cost}, but of {known.limit} in this slice {known.spent} is "
+                "spent",
+                _KEY,
             )
         known.spent = known.spent + cost  # type: ignore[operator]
 
@@ -204,10 +232,6 @@ class _Account(_Kept):
                 ),
                 marks=(SEEDED,) if self._seeded else (),
             )
-
-
-# Only the door holds this; without it no budget can be made.
-_KEY = object()
 
 
 class Budget(_Kept):
@@ -324,6 +348,7 @@ class Budget(_Kept):
             A name for the output in the transcript.
         """
         account = self._account
+        account.require_open(f"{primitive.kind} {label!r}")
         with account.lock:
             draft = self._pay(primitive, label)
             primitive.check(value)
@@ -344,6 +369,12 @@ class Budget(_Kept):
         account = self._account
         account.require_new_label(label)
         account.require_private_bits()
+        declared = getattr(primitive, "relation", self.relation)
+        if declared != self.relation:
+            raise ValueError(
+                f"{primitive.kind} {label!r} is priced for {declared}, and its slice for "
+                f"{self.relation}"
+            )
         cost = primitive.cost(type(self.limit))
         account.charge(self._path, cost, f"{primitive.kind} {label!r}")
         stateful = isinstance(primitive, StatefulPrimitive)
@@ -371,6 +402,8 @@ class Steps(_Kept):
     def step(self, value: Any) -> Any:
         """Take one private input and return what the primitive says to it."""
         account = self._account
+        # Asked before the lock, which another thread may have held when this process was forked.
+        account.require_open(f"a step of {self._draft.label!r}")
         with account.lock:
             account.require_open(f"a step of {self._draft.label!r}")
             account.require_private_bits()

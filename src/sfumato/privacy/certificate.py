@@ -87,3 +87,41 @@ def sealed(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
             "value": signature.hex(),
         },
     }
+
+
+#: What every certificate holds, and of which type.
+STRUCTURE: dict[str, type | tuple[type, ...]] = {
+    "format": int,
+    "kind": str,
+    "method": str,
+    "parameters": dict,
+    "guarantee": dict,
+    "plan": dict,
+    "public": dict,
+    "versions": dict,
+    "code": str,
+    "time": str,
+    "ledger": (dict, type(None)),
+    "files": dict,
+    "digest": str,
+    "signature": (dict, type(None)),
+}
+
+
+def check_structure(document: Any) -> None:
+    """Raise `ValueError` unless a document has the parts of a certificate, each of its type."""
+    if not isinstance(document, dict) or set(document) != set(STRUCTURE):
+        raise ValueError("a certificate has other parts")
+    for name, kind in STRUCTURE.items():
+        if not isinstance(document[name], kind):
+            raise ValueError(f"{name} of a certificate has another type")
+    texts = [*document["files"].items(), *document["versions"].items()]
+    if not all(isinstance(item, str) for pair in texts for item in pair):
+        raise ValueError("files and versions of a certificate are texts")
+    plan, public = document["plan"], document["public"]
+    if not isinstance(plan.get("steps"), list) or not isinstance(plan.get("notes"), list):
+        raise ValueError("the plan of a certificate has steps and notes")
+    if not all(isinstance(step, dict) for step in plan["steps"]):
+        raise ValueError("the steps of a plan are documents")
+    if not isinstance(public.get("kind"), str):
+        raise ValueError("the public part of a certificate has a kind")

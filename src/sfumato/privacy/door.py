@@ -10,15 +10,25 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from sfumato import noise
 from sfumato.noise import bits
 from sfumato.privacy.accounts import check_accounts, check_headline, record_limit
-from sfumato.privacy.budget import _KEY, Budget, Driver, Sampler, SeededDraw, _Account
+from sfumato.privacy.budget import (
+    _KEY,
+    Budget,
+    Driver,
+    Refusal,
+    Sampler,
+    SeededDraw,
+    _Account,
+)
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Provenance, Release
@@ -97,6 +107,18 @@ def prepare(method: AnyMethod, public: Any) -> Recipe:
     return Recipe.of(method, public)
 
 
+def try_out(recipe: Recipe) -> None:
+    """Go through a whole release on one made-up record, to the files it is saved in.
+
+    Whatever would break after the loss is booked breaks here, before it costs.
+    """
+    from sfumato.privacy.saved import all_files
+
+    data = recipe.public().made_up(1, noise.generator(0))
+    transcript = run(recipe.method(), data, Sampler()).marked(REHEARSED)
+    all_files(build(recipe, transcript, time=now(), ledger=None))
+
+
 def build(
     recipe: Recipe,
     transcript: Transcript,
@@ -168,20 +190,35 @@ class Booking:
         if self.ledger is not None and self.entry is not None:
             self.ledger.finish(self.entry, status=status, note=note)
 
-    def released(self, status: Literal["released", "closed"], transcript: Transcript) -> None:
-        """Tell the ledger that a release was handed out, and which."""
-        self.finish(status, f"transcript {transcript.digest()}")
+    def released(
+        self, status: Literal["released", "closed"], transcript: Transcript, made: Any
+    ) -> None:
+        """Tell the ledger that something was handed out, and from which transcript."""
+        try:
+            self.finish(status, f"transcript {transcript.digest()}")
+        except Exception as error:
+            # It is paid for; whoever catches this still has it.
+            error.release = made  # type: ignore[attr-defined]
+            error.add_note("what was made is the attribute 'release' of this error")
+            raise
 
 
-def _failure(method: AnyMethod, error: Exception, booked: bool) -> MeasurementFailed:
+def _failure(method: AnyMethod, error: BaseException, booked: bool) -> MeasurementFailed:
     """Return an error that tells where it broke and no private value."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
     spent = "its budget stays booked as spent" if booked else "count its budget as spent"
     return MeasurementFailed(
-        f"{method.name} broke down with {_kind(error)} at {frame.filename}:{frame.lineno}; "
-        f"{spent}. The message is withheld because it may hold private values; run "
-        "sfumato.rehearse with the same method to see it on made-up data"
+        f"{method.name} broke down with {_kind(error)} at {_place(error)}; {spent}. The message is "
+        "withheld because it may hold private values; try the method on made-up data "
+        "(sfumato.rehearse) to see it"
     )
+
+
+def _place(error: BaseException) -> str:
+    """Return the innermost line of a file that exists: generated code may carry any name."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if os.path.isfile(frame.filename):
+            return f"{frame.filename}:{frame.lineno}"
+    return "an unknown place"
 
 
 def _kind(error: BaseException) -> str:
@@ -209,14 +246,16 @@ def guarded(method: AnyMethod, booking: Booking, work: Callable[[], T], *, ends:
     note = "interrupted"
     try:
         return work()
-    except SeededDraw as error:
-        failure = error
-    except Exception as error:
-        failure, note = _failure(method, error, booking.booked), _kind(error)
+    except Refusal as error:
+        # Only what the books themselves refused may be repeated; the text of others is withheld.
+        own = error.issuer is _KEY and (not ends or isinstance(error, SeededDraw))
+        failure = type(error)(str(error)) if own else _failure(method, error, booking.booked)
+        note = _kind(error)
+    except KeyboardInterrupt:
+        failure = KeyboardInterrupt()
     except BaseException as error:
-        failure = error
+        failure, note = _failure(method, error, booking.booked), _kind(error)
     # Raised outside the handler, so that the error that may hold private values is not chained.
-    failure.__context__ = failure.__cause__ = None
     if ends:
         booking.finish("aborted", note)
     raise failure
@@ -273,6 +312,7 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
         The handle the caller came by, for the ledger: `release`, or `fit` for an estimator.
     """
     recipe = prepare(method, data.public)
+    try_out(recipe)
     booking = Booking(method, data, ledger, kind)
     transcript = guarded(
         method, booking, lambda: run(method, data, Sampler(), booked=booking.booked)
@@ -282,7 +322,7 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
     except BaseException as error:
         booking.finish("aborted", _kind(error))
         raise
-    booking.released("released", built.transcript)
+    booking.released("released", built.transcript, built)
     return built
 
 
@@ -316,5 +356,5 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) ->
     fresh, public = recipe.method(), recipe.public()
     check_accounts(transcript, fresh.working_loss(), public)
     report = fresh._build(public, transcript)
-    booking.released("released", transcript)
+    booking.released("released", transcript, report)
     return report

@@ -123,7 +123,7 @@ class Ledger:
 
     @property
     def name(self) -> str:
-        """The name of the file, as references to its entries give it."""
+        """The name of the file as text: references to its entries give it, in certificates too."""
         return self._account.name
 
     @property
@@ -381,8 +381,8 @@ class Ledger:
         raise LedgerError(
             f"these are not the data that {self.path} is bound to; nothing was booked. If it is "
             "another data set, open its own ledger. If the data of the same people were corrected "
-            "or extended, accept them with ledger.rebind(digest, reason='...'); what was spent "
-            "keeps counting"
+            "or extended, accept them with ledger.rebind(digest, reason='...'), or with `sfumato "
+            "ledger rebind`; what was spent keeps counting"
         )
 
 
@@ -397,7 +397,7 @@ def _replayed(store: Store) -> Account:
 def _account(store: Store, events: Sequence[Event]) -> Account:
     """Return the account of a whole chain, every link checked."""
     try:
-        return Account.begin(store.path.name, events)
+        return Account.begin(_name(store.path), events)
     except Contradiction as error:
         raise store.damaged(str(error)) from error
 
@@ -405,6 +405,14 @@ def _account(store: Store, events: Sequence[Event]) -> Account:
 def _absolute(path: str | os.PathLike[str]) -> Path:
     """Return a path that stays the same when the working folder changes."""
     return Path(path).expanduser().absolute()
+
+
+def _name(path: Path) -> str:
+    """Return the name of a file as text that any file can hold.
+
+    A name that is not UTF-8 has no text: what cannot be told of it becomes a question mark.
+    """
+    return path.name.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _now() -> str:

@@ -1,8 +1,8 @@
 """What the events of a ledger add up to.
 
 The account is a value: following events gives a new one. Every figure is recomputed from the chain
-and compared with what was written; the first contradiction raises. The account knows the
-fingerprint of the data and never shows it.
+and compared with what was written, each charge from the guarantee it was booked for; the first
+contradiction raises. The account knows the fingerprint of the data and never shows it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger_reading import (
+    read_fingerprint,
+    read_guarantee,
+    read_loss,
+    read_number,
+    read_object,
+    read_text,
+    read_time,
+)
 from sfumato.privacy.ledger_store import GENESIS, Event
 from sfumato.privacy.ledger_terms import Terms
-from sfumato.privacy.loss import Loss, loss_from_json, zero
+from sfumato.privacy.loss import Loss, zero
 
 Outcome: TypeAlias = Literal["released", "aborted", "closed"]
 OUTCOMES: tuple[Outcome, ...] = ("released", "aborted", "closed")
 Status: TypeAlias = Literal["booked", "released", "aborted", "closed"]
+
+
+#: What reading an event that no ledger wrote may raise.
+_UNSOUND = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError)
 
 
 class Contradiction(ValueError):
@@ -32,7 +45,7 @@ class Entry:
     Parameters
     ----------
     ledger
-        The name of the ledger's file.
+        The name of the ledger's file, as text.
     number
         Its place among the bookings, from 1.
     time
@@ -147,19 +160,30 @@ class Account:
         if first.number != 0 or first.previous != GENESIS or first.body.get("event") != "opened":
             raise Contradiction("the first event is missing")
         try:
-            terms = Terms.from_json(first.body["terms"])
-            account = cls(
-                name=name,
-                terms=terms,
-                identity=str(first.body["identity"]),
-                secret_hash=str(first.body["secret"]),
-                number=0,
-                head=first.hash,
-                spent=zero(type(terms.allow)),
-            )
-        except (ValueError, TypeError, KeyError) as error:
+            account = cls._opened(name, first)
+        except _UNSOUND as error:
             raise Contradiction("the first event cannot be read") from error
         return account.follow(events)
+
+    @classmethod
+    def _opened(cls, name: str, first: Event) -> Account:
+        """Return the account after the first event."""
+        read_time(first.body)
+        document = read_object(first.body, "terms")
+        read_loss(document, "allow")
+        terms = Terms.from_json(document)
+        nothing = zero(type(terms.allow))
+        if read_loss(first.body, "spent") != nothing:
+            raise ValueError("a ledger begins with nothing spent")
+        return cls(
+            name=name,
+            terms=terms,
+            identity=read_text(first.body, "identity"),
+            secret_hash=read_text(first.body, "secret"),
+            number=0,
+            head=first.hash,
+            spent=nothing,
+        )
 
     def follow(self, events: Sequence[Event]) -> Account:
         """Return the account after the events; the first of them must be the last one known."""
@@ -171,7 +195,7 @@ class Account:
                 raise Contradiction(f"event {event.number} does not follow event {account.number}")
             try:
                 account = account._after(event)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+            except _UNSOUND as error:
                 raise Contradiction(f"event {event.number} cannot be right: {error}") from error
         return account
 
@@ -183,54 +207,72 @@ class Account:
 
     def _booked(self, event: Event) -> Account:
         body = event.body
-        charged, spent = loss_from_json(body["charged"]), loss_from_json(body["spent"])
-        if body["entry"] != len(self.entries) + 1:
+        entry = self._read_entry(event)
+        spent, data = read_loss(body, "spent"), read_fingerprint(body)
+        if entry.number != len(self.entries) + 1:
             raise ValueError("bookings are not numbered in order")
-        if type(charged) is not type(self.spent) or not self.terms.fits(charged, self.spent):
-            raise ValueError("more was booked than is allowed")
-        if spent != self.terms.total(self.spent, charged):
+        self._refuse_false_charge(entry)
+        if spent != self.terms.total(self.spent, entry.charged):
             raise ValueError("the sum is wrong")
-        if self.fingerprint is not None and body["data"] != self.fingerprint:
+        if self.fingerprint is not None and data != self.fingerprint:
             raise ValueError("it was booked for other data")
-        entry = Entry(
-            ledger=self.name,
-            number=body["entry"],
-            time=body["time"],
-            kind=body["kind"],
-            method=body["method"],
-            parameters=body["parameters"],
-            guarantee=Guarantee.from_json(body["guarantee"]),
-            charged=charged,
-            status="booked",
-            previous=event.previous,
-            hash=event.hash,
-        )
         bindings = self.bindings
-        if body["data"] != self.fingerprint:
-            bindings = (*bindings, Binding(time=body["time"], reason=""))
+        if data != self.fingerprint:
+            bindings = (*bindings, Binding(time=entry.time, reason=""))
         return replace(
             self,
             spent=spent,
-            fingerprint=body["data"],
+            fingerprint=data,
             entries=(*self.entries, entry),
             bindings=bindings,
         )
 
+    def _read_entry(self, event: Event) -> Entry:
+        """Return the booking that an event holds, each part of its kind."""
+        body = event.body
+        return Entry(
+            ledger=self.name,
+            number=read_number(body, "entry"),
+            time=read_time(body),
+            kind=read_text(body, "kind"),
+            method=read_text(body, "method"),
+            parameters=read_object(body, "parameters"),
+            guarantee=read_guarantee(body),
+            charged=read_loss(body, "charged"),
+            status="booked",
+            previous=event.previous,
+            hash=event.hash,
+        )
+
+    def _refuse_false_charge(self, entry: Entry) -> None:
+        """Raise unless a charge covers the guarantee it was booked for, and was affordable.
+
+        More than the guarantee costs may have been charged, since a charge is rounded up where
+        the sum would grow too long; less never.
+        """
+        charged = entry.charged
+        if type(charged) is not type(self.spent) or not self.terms.fits(charged, self.spent):
+            raise ValueError("more was booked than is allowed")
+        if not self.terms.covers(charged, self.terms.charge(entry.guarantee)):
+            raise ValueError("less was charged than its guarantee costs")
+
     def _finished(self, event: Event) -> Account:
         body = event.body
-        entry = self.entry(body["entry"])
+        read_time(body)
+        entry = self.entry(read_number(body, "entry"))
         if entry.status != "booked" or body["status"] not in OUTCOMES:
             raise ValueError("an entry ends once, as released, aborted or closed")
-        ended = replace(entry, status=body["status"], note=body["note"])
+        ended = replace(entry, status=body["status"], note=read_text(body, "note"))
         place = entry.number - 1
         entries = (*self.entries[:place], ended, *self.entries[place + 1 :])
         return replace(self, entries=entries)
 
     def _bound(self, event: Event) -> Account:
-        binding = Binding(time=event.body["time"], reason=event.body["reason"])
-        if not isinstance(event.body["data"], str):
-            raise ValueError("there is no fingerprint")
-        return replace(self, fingerprint=event.body["data"], bindings=(*self.bindings, binding))
+        body = event.body
+        binding = Binding(time=read_time(body), reason=read_text(body, "reason"))
+        return replace(
+            self, fingerprint=read_text(body, "data"), bindings=(*self.bindings, binding)
+        )
 
     def entry(self, number: int) -> Entry:
         """Return the booking of that number."""

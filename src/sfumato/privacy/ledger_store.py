@@ -203,10 +203,13 @@ class Store:
             content = text.encode("utf-8")
             body = json.loads(content)
             sound = canonical(body) == content and body["number"] == number
+            linked = isinstance(body["previous"], str)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise self.damaged(f"event {number} cannot be read") from None
         if not sound or digest(content) != mark:
             raise self.damaged(f"event {number} does not match its hash")
+        if not linked:
+            raise self.damaged(f"event {number} names no event before it")
         return Event(number, body, mark)
 
     def _refuse_stranger(self, connection: sqlite3.Connection) -> None:

@@ -139,6 +139,11 @@ class Terms:
         figures = zip(_figures(charge), _figures(self.left(spent)), strict=True)
         return all(more <= have for more, have in figures)
 
+    def covers(self, charged: Loss, cost: Loss) -> bool:
+        """Tell whether what was charged is no less than a cost, in every figure."""
+        figures = zip(_figures(charged), _figures(cost), strict=True)
+        return all(paid >= due for paid, due in figures)
+
     def source(self, guarantee: Guarantee, charge: Loss) -> str:
         """Return what a charge was converted from, in words; empty where nothing was converted."""
         if charge in guarantee.losses and guarantee.relation is self.relation:

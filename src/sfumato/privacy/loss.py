@@ -251,7 +251,11 @@ class ZCDP:
             best = max(best, rho)
         if best <= 0:
             raise Unpriced(f"no zero-concentrated loss was found that implies {limit}; raise delta")
-        return cls(round_down(best))
+        found = cls(round_down(best))
+        # The other direction searches anew and may end a hair higher: give way until both agree.
+        while not found.implies(limit):
+            found = cls(round_down(found.rho * (1 - Fraction(1, 10**11))))
+        return found
 
     def approximate(self, delta: Number) -> ApproxDP:
         """Return the smallest ε, rounded up, such that (ε, delta)-DP follows."""
@@ -260,16 +264,23 @@ class ZCDP:
             raise ValueError(f"delta must be greater than 0 and less than 1; got {delta!r}")
         if self.rho == 0:
             return ApproxDP(0, failure)
-        best: Fraction | None = None
-        for order in _orders(lambda a: _epsilon_at(_float(self.rho), _float(log_down(failure)), a)):
-            epsilon = (
-                order * self.rho
-                + log_up(1 - 1 / order)
-                - (log_down(failure) + log_down(order)) / (order - 1)
+        return ApproxDP(round_up(self._epsilon_up(failure)), failure)
+
+    def implies(self, limit: ApproxDP) -> bool:
+        """Tell whether this loss implies an (ε, δ) statement; nothing is rounded to digits."""
+        return self.rho == 0 or self._epsilon_up(limit.delta) <= limit.epsilon
+
+    def _epsilon_up(self, failure: Fraction) -> Fraction:
+        """Return an upper bound on the smallest ε at a given δ."""
+        epsilons = [
+            order * self.rho
+            + log_up(1 - 1 / order)
+            - (log_down(failure) + log_down(order)) / (order - 1)
+            for order in _orders(
+                lambda a: _epsilon_at(_float(self.rho), _float(log_down(failure)), a)
             )
-            best = epsilon if best is None else min(best, epsilon)
-        assert best is not None
-        return ApproxDP(round_up(max(best, Fraction(0))), failure)
+        ]
+        return max(min(epsilons), Fraction(0))
 
 
 Loss: TypeAlias = PureDP | ApproxDP | ZCDP
@@ -353,9 +364,9 @@ def loss_from_json(document: dict[str, Any]) -> Loss:
     """Return the loss that `to_json` wrote."""
     name = document.get("measure")
     if name == PureDP.name:
-        return PureDP(Fraction(document["epsilon"]))
+        return PureDP(exact(document["epsilon"]))
     if name == ApproxDP.name:
-        return ApproxDP(Fraction(document["epsilon"]), Fraction(document["delta"]))
+        return ApproxDP(exact(document["epsilon"]), exact(document["delta"]))
     if name == ZCDP.name:
-        return ZCDP(Fraction(document["rho"]))
+        return ZCDP(exact(document["rho"]))
     raise ValueError(f"unknown measure of privacy loss {name!r}")

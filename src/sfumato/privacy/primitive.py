@@ -16,6 +16,7 @@ from fractions import Fraction
 from types import UnionType
 from typing import Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
+from sfumato.noise.exact import exact
 from sfumato.privacy.loss import ZCDP, Loss, Measure
 
 
@@ -91,7 +92,7 @@ def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
 def _typed(value: Any, hint: Any) -> Any:
     """Return a plain value as the type that a field declares."""
     if hint is Fraction:
-        return Fraction(value)
+        return exact(value)
     if hint is float or (isinstance(hint, type) and issubclass(hint, Enum)):
         return hint(value)
     if get_origin(hint) is tuple:
@@ -114,6 +115,12 @@ class _Signed(ABC):
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
             _kinds[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        """Turn figures into exact fractions; a subclass that checks more calls this first."""
+        for item in fields(self):
+            if item.type == "Fraction":
+                object.__setattr__(self, item.name, exact(getattr(self, item.name)))
 
     @abstractmethod
     def cost(self, measure: Measure) -> Loss:
@@ -150,13 +157,14 @@ class Primitive(_Signed):
     def concentrated_loss(self, value: Any, neighbour: Any) -> float:
         """Return the ρ that two inputs really cost, as far as it is known in closed form.
 
-        By default the price scales with the measured distance; a primitive that knows better says
-        so, from its law and not from its price.
+        By default the price scales with the square of the measured distance; a primitive that
+        knows better says so, from its law and not from its price.
         """
         change = self.change(value, neighbour)
         price = self.cost(ZCDP)
         assert isinstance(price, ZCDP)
-        return float(price.rho * Fraction(change.measured) / Fraction(change.allowed))
+        ratio = float(change.measured) / float(change.allowed)
+        return float(float(price.rho) * ratio ** (2 / change.power))
 
     def extremes(self, value: Any, neighbour: Any) -> Sequence[Any]:
         """Return outputs that tell two inputs apart best, for an auditor to force."""

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
 
 
-class Diverged(AssertionError):
-    """On the neighbour the method asked something else: its control flow depends on the data."""
+class Diverged(BaseException):
+    """On the neighbour the method asked something else: its control flow depends on the data.
+
+    It is no `Exception`, so that a method cannot catch it by accident; and the replay remembers it,
+    so that a method cannot hide it on purpose.
+    """
 
 
 @dataclass
@@ -34,6 +38,8 @@ class Recorded:
     primitive: Primitive | StatefulPrimitive
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
+    #: Whether a stateful primitive had stopped, after none, one, two … of its steps.
+    stops: list[bool] = field(default_factory=list)
 
     def log_probability(self) -> float:
         """Return the log-probability of what was said, given what was given."""
@@ -82,7 +88,8 @@ class _Recorder(Sampler):
     Parameters
     ----------
     said
-        Outputs that the first primitives are forced to say; later ones draw.
+        Outputs that the first primitives are forced to say; later ones draw, as do those for which
+        it holds None.
     """
 
     def __init__(self, said: Sequence[Any] = ()) -> None:
@@ -95,7 +102,7 @@ class _Recorder(Sampler):
         # A copy: the method may go on to change its arrays in place.
         step.inputs.append(deepcopy(value))
         self.recording.steps.append(step)
-        if number < len(self.said):
+        if number < len(self.said) and self.said[number] is not None:
             output = self.said[number]
         else:
             output = super().measure(label, path, primitive, value)
@@ -114,6 +121,7 @@ class _RecordedRun:
     def __init__(self, run: Run, step: Recorded) -> None:
         self._run = run
         self._step = step
+        step.stops.append(run.done)
 
     @property
     def done(self) -> bool:
@@ -123,6 +131,7 @@ class _RecordedRun:
         self._step.inputs.append(deepcopy(value))
         output = self._run.step(value)
         self._step.outputs.append(output)
+        self._step.stops.append(self._run.done)
         return output
 
 
@@ -132,17 +141,23 @@ class _Replayer:
     def __init__(self, script: Recording) -> None:
         self.script = list(script)
         self.recording = Recording()
+        self.diverged: Diverged | None = None
+
+    def _diverge(self, text: str) -> Diverged:
+        """Return a divergence, and remember the first."""
+        self.diverged = self.diverged or Diverged(text)
+        return self.diverged
 
     def _next(
         self, label: str, path: tuple[str, ...], primitive: Primitive | StatefulPrimitive
     ) -> tuple[Recorded, Recorded]:
         number = len(self.recording)
         if number >= len(self.script):
-            raise Diverged(f"the neighbour asks for {label!r}, which was never asked before")
+            raise self._diverge(f"the neighbour asks for {label!r}, never asked before")
         planned = self.script[number]
         asked = Recorded(label, path, primitive)
         if (label, path, primitive) != (planned.label, planned.path, planned.primitive):
-            raise Diverged(
+            raise self._diverge(
                 f"step {number}: {planned.label!r} in {planned.path} with {planned.primitive} "
                 f"became {label!r} in {path} with {primitive} on the neighbour"
             )
@@ -157,24 +172,28 @@ class _Replayer:
 
     def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
         planned, asked = self._next(label, path, primitive)
-        return _ReplayedRun(planned, asked)
+        return _ReplayedRun(planned, asked, self)
 
 
 class _ReplayedRun:
     """A run that says what was said before."""
 
-    def __init__(self, planned: Recorded, asked: Recorded) -> None:
+    def __init__(self, planned: Recorded, asked: Recorded, replayer: _Replayer) -> None:
         self._planned = planned
         self._asked = asked
+        self._replayer = replayer
 
     @property
     def done(self) -> bool:
-        return len(self._asked.outputs) >= len(self._planned.outputs)
+        # What the primitive itself said: a method that ends for a reason of its own is seen.
+        return self._planned.stops[len(self._asked.outputs)]
 
     def step(self, value: Any) -> Any:
         number = len(self._asked.outputs)
         if number >= len(self._planned.outputs):
-            raise Diverged(f"the neighbour takes more steps of {self._planned.label!r}")
+            raise self._replayer._diverge(
+                f"the neighbour takes more steps of {self._planned.label!r}"
+            )
         self._asked.inputs.append(deepcopy(value))
         output = self._planned.outputs[number]
         self._asked.outputs.append(output)
@@ -216,6 +235,8 @@ def replay(
     """
     replayer = _Replayer(script)
     transcript = door.run(method, data, replayer, questions=questions)
+    if replayer.diverged is not None:
+        raise replayer.diverged
     # Everything that a transcript publishes beside the outputs must be the same: labels, slices and
     # their limits, signatures (fields that a primitive does not compare among them) and costs.
     for here, there in zip(script.transcript.shape(), transcript.shape(), strict=True):

@@ -14,7 +14,10 @@ _places: dict[str, str] = {}
 
 
 def register(name: str, thing: type[Any]) -> None:
-    """Make a class known under its name."""
+    """Make a class known under its name; a name of the package's own catalogue stays its own."""
+    place = _places.get(name)
+    if place is not None and place != f"{thing.__module__}:{thing.__qualname__}":
+        raise ValueError(f"{name!r} is the name of a class of sfumato; choose another")
     _classes[name] = thing
 
 

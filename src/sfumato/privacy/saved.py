@@ -7,10 +7,12 @@ anything from the folder and never imports a module that the folder names.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,25 +45,36 @@ def pretty(document: Any) -> bytes:
 
 
 def save(release: Release, path: Path, *, key: Path | None) -> Path:
-    """Write a release into a new folder, whole or not at all."""
+    """Write a release into a folder that is new or empty, whole or not at all."""
+    path = path.resolve()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
-    files = _files(release)
-    document = certificates.certify(release, files)
-    files[certificates.NAME] = pretty(certificates.sealed(document, key or keys.find_key()))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    files = all_files(release, key=key or keys.find_key())
+    # An existing folder is kept (somebody may stand in it); a new one appears whole.
+    home = path if path.exists() else path.parent
+    home.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".sfumato-", dir=home))
     try:
         for name, content in files.items():
             (draft / name).write_bytes(content)
-        draft.chmod(0o755)
-        if path.exists():
-            path.rmdir()
-        draft.rename(path)
+        if home == path:
+            for name in files:
+                (draft / name).rename(path / name)
+            draft.rmdir()
+        else:
+            draft.chmod(0o755)
+            draft.rename(path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return path
+
+
+def all_files(release: Release, *, key: Path | None = None) -> dict[str, bytes]:
+    """Return every file of a saved release, its certificate among them."""
+    files = _files(release)
+    document = certificates.certify(release, files)
+    return {**files, certificates.NAME: pretty(certificates.sealed(document, key))}
 
 
 def _files(release: Release) -> dict[str, bytes]:
@@ -72,7 +85,7 @@ def _files(release: Release) -> dict[str, bytes]:
         **data_files,
         PUBLIC: pretty(origin.public.to_json()),
         **origin.transcript.to_files(),
-        README: _readme(release, sorted(data_files)).encode(),
+        README: _readme(release, sorted(data_files)).encode(errors="replace"),
     }
 
 
@@ -100,12 +113,13 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
         raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
     try:
         document = json.loads(place.read_bytes())
-        names = list(document["files"])
-    except (ValueError, KeyError, TypeError):
+        certificates.check_structure(document)
+        canonical(document)
+    except (ValueError, RecursionError):
         raise NotARelease(f"{place} is damaged: it is not a certificate") from None
     files: dict[str, bytes] = {}
-    for name in names:
-        if Path(name).name != name:
+    for name in document["files"]:
+        if Path(name).name != name or len(name) > 200:
             raise NotARelease(f"{place} lists a file outside its folder")
         if (path / name).is_file():
             files[name] = (path / name).read_bytes()
@@ -220,7 +234,10 @@ def verify(
     """
     folder = Path(path)
     document, files = _read(folder)
-    checks = [_check_files(folder, document, files), _check_signature(document, key)]
+    checks = [
+        _checked("files", lambda: _check_files(folder, document, files)),
+        _checked("signature", lambda: _check_signature(document, key)),
+    ]
     rebuilt: list[Release] = []
 
     def rebuild() -> str:
@@ -251,23 +268,54 @@ def _agree(release: Release, files: dict[str, bytes]) -> str:
 def _stated(release: Release, document: dict[str, Any], files: dict[str, bytes]) -> str:
     """Compare all that a certificate states with what follows from method, facts and transcript."""
     expected = certificates.certify(release, files)
-    for name in ("kind", "method", "parameters", "guarantee", "plan", "public", "format"):
+    for name in ("kind", "method", "parameters", "guarantee", "public", "format"):
         if document.get(name) != expected[name]:
             raise ValueError(f"the certificate states another {name} than the release has")
+    _same_plan(document["plan"], expected["plan"])
     mine = _files(release)
     if set(mine) != set(document["files"]):
         raise ValueError("the certificate lists other files than such a release has")
-    for name in (PUBLIC, README, *TRANSCRIPT_FILES):
-        if mine[name] != files.get(name):
-            raise ValueError(f"{name} does not say what such a release says")
-    return "the certificate states what follows from the method, the facts and the transcript"
+    if mine[PUBLIC] != files[PUBLIC]:
+        raise ValueError(f"{PUBLIC} does not say what such a release says")
+    stated = "the certificate states what follows from the method, the facts and the transcript"
+    made_by, here = document["versions"].get("sfumato"), expected["versions"].get("sfumato")
+    if made_by != here:
+        return f"{stated}; it was made by version {made_by}, whose {README} may read differently"
+    if mine[README] != files.get(README):
+        raise ValueError(f"{README} does not say what such a release says")
+    return stated
+
+
+def _same_plan(stated: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Raise unless two plans state the same steps, losses and figures, up to rounding."""
+    none: dict[str, Any] = {}
+    for mine, theirs in zip_longest(expected["steps"], stated["steps"], fillvalue=none):
+        same = all(mine.get(name) == theirs.get(name) for name in ("what", "loss"))
+        figures, others = mine.get("figures", {}), theirs.get("figures", {})
+        same = same and figures.keys() == others.keys()
+        # The last digits of a figure are the platform's.
+        if not same or not all(
+            math.isclose(float(figures[name]), float(others[name]), rel_tol=1e-9)
+            for name in figures
+        ):
+            raise ValueError("the certificate states another plan than the release has")
+    if stated["notes"] != expected["notes"]:
+        raise ValueError("the certificate states another plan than the release has")
+
+
+def _checked(name: str, check: Callable[[], Check]) -> Check:
+    """Run a check that makes its own words; an error becomes a failed check."""
+    try:
+        return check()
+    except (Exception, RecursionError) as error:
+        return Check(name, False, f"{name}: {error}")
 
 
 def _guarded(name: str, check: Callable[[], str]) -> Check:
     """Run a check; whatever a damaged folder makes it raise becomes a failed check."""
     try:
         return Check(name, True, check())
-    except Exception as error:
+    except (Exception, RecursionError) as error:
         return Check(name, False, f"{name}: {error}")
 
 
@@ -286,7 +334,7 @@ def _check_files(folder: Path, document: dict[str, Any], files: dict[str, bytes]
     if strange:
         return Check("files", False, f"{strange[0]} is not part of the certified release")
     added = [name for name in UNCERTIFIED if (folder / name).exists()]
-    note = f" ({', '.join(added)} was drawn from it and is not certified)" if added else ""
+    note = f" ({', '.join(added)} is not certified and was not checked)" if added else ""
     return Check("files", True, f"all {len(files)} files are as they were certified{note}")
 
 

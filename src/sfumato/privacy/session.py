@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget, BudgetClosed, SliceExceeded, _Account, _Kept
+from sfumato.privacy.budget import Budget, _Account, _Kept
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
@@ -70,29 +70,26 @@ class Session(_Kept):
         """
         fresh, public = self._recipe.method(), self._recipe.public()
         parsed = fresh.parse_question(public, question)  # type: ignore[attr-defined]
+        # Asked before the lock too, which may have been held when this process was forked.
+        self._account.require_open("the question")
         with self._account.lock:
             self._account.require_open("the question")
             # A question that fails keeps its number: what it spent stays spent under that name.
             number = self._asked
             self._asked += 1
-            refused = door.guarded(
+            door.guarded(
                 self._method, self._booking, lambda: self._measured(parsed, number), ends=False
             )
-            if refused is not None:
-                raise refused
             transcript = Transcript.from_files(self._account.transcript().to_files())
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
-    def _measured(self, question: Any, number: int) -> Exception | None:
-        """Measure; return a refused spend, which says what is left and holds no private value."""
-        try:
-            self._method._ask(self._data, self._budget, question, number)
-        except (SliceExceeded, BudgetClosed) as refused:
-            return refused.with_traceback(None)
-        return None
+    def _measured(self, question: Any, number: int) -> None:
+        """Measure what a question needs."""
+        self._method._ask(self._data, self._budget, question, number)
 
     def close(self) -> Any:
         """Close the session and return a release of all its answers."""
+        self._account.require_open("the release")
         with self._account.lock:
             self._account.require_open("the release")
             self._account.close()
@@ -107,7 +104,7 @@ class Session(_Kept):
             except BaseException as error:
                 self._booking.finish("aborted", type(error).__name__)
                 raise
-            self._booking.released("closed", built.transcript)
+            self._booking.released("closed", built.transcript, built)
         return built
 
     def __enter__(self) -> Self:
@@ -119,6 +116,8 @@ class Session(_Kept):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if not self._account.is_here:
+            return
         with self._account.lock:
             if self._account.is_open:
                 self._account.close()

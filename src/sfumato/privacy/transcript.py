@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,10 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.noise.exact import exact
 from sfumato.privacy.canonical import canonical, digest
 
 _ARRAY_KINDS = "biuf"
 TRANSCRIPT_FILES = ("transcript.json", "transcript.npz")
+
+#: A transcript that unpacks to more than this is not read.
+LARGEST_BYTES = 2**32
 
 #: Marks of transcripts that make no private release.
 SEEDED = "seeded"
@@ -105,8 +110,15 @@ class Transcript:
         return self._by_label[label].outputs
 
     def to_files(self) -> dict[str, bytes]:
-        """Return the transcript as plain files, byte for byte the same every time."""
+        """Return the transcript as plain files."""
         arrays: dict[str, np.ndarray[Any, Any]] = {}
+        document = self._document(arrays)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: buffer.getvalue()}
+
+    def _document(self, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+        """Return everything but arrays as a plain document; arrays go into `arrays`."""
         entries = [
             {
                 "label": entry.label,
@@ -117,21 +129,14 @@ class Transcript:
             }
             for entry in self.entries
         ]
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         return {
-            TRANSCRIPT_FILES[0]: canonical(
-                {
-                    "format": 1,
-                    "entries": entries,
-                    "marks": list(self.marks),
-                    "slices": [
-                        {"path": list(cut.path), "limit": cut.limit, "part": cut.part}
-                        for cut in self.slices
-                    ],
-                }
-            ),
-            TRANSCRIPT_FILES[1]: buffer.getvalue(),
+            "format": 1,
+            "entries": entries,
+            "marks": list(self.marks),
+            "slices": [
+                {"path": list(cut.path), "limit": cut.limit, "part": cut.part}
+                for cut in self.slices
+            ],
         }
 
     @classmethod
@@ -140,7 +145,11 @@ class Transcript:
         document = json.loads(files[TRANSCRIPT_FILES[0]])
         if document.get("format") != 1:
             raise ValueError("the transcript was written in a format this version does not read")
-        with np.load(io.BytesIO(files[TRANSCRIPT_FILES[1]]), allow_pickle=False) as archive:
+        content = io.BytesIO(files[TRANSCRIPT_FILES[1]])
+        with zipfile.ZipFile(content) as packed:
+            if sum(item.file_size for item in packed.infolist()) > LARGEST_BYTES:
+                raise ValueError(f"the transcript unpacks to more than {LARGEST_BYTES:,} bytes")
+        with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         return cls(
             tuple(
@@ -172,8 +181,17 @@ class Transcript:
         return [asked, list(self.slices)]
 
     def digest(self) -> str:
-        """Return a hash of everything in the transcript."""
-        return digest(b"".join(self.to_files().values()))
+        """Return a hash of everything the transcript says.
+
+        It is taken of the content and not of the files: how an archive is packed depends on the
+        platform.
+        """
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        parts = [canonical(self._document(arrays))]
+        for name, array in arrays.items():
+            parts.append(f"{name} {array.dtype.str} {array.shape} ".encode())
+            parts.append(array.tobytes())
+        return digest(b"".join(parts))
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
@@ -209,7 +227,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if "integer" in value:
         return int(value["integer"])
     if "fraction" in value:
-        return Fraction(value["fraction"])
+        return exact(value["fraction"])
     if "float" in value:
         return float.fromhex(value["float"])
     if "array" in value:

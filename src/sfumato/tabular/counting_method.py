@@ -143,8 +143,9 @@ class CountingMethod(Method[Table, NoisyTables]):
 def _label(public: TablePublic, columns: tuple[int, ...]) -> str:
     """Return the name of a table in transcripts and plans."""
     names = [public.columns[column] for column in columns]
-    # A name that holds the sign itself could make two tables look alike.
-    return json.dumps(names) if any("×" in name for name in names) else " × ".join(names)
+    # A name that holds the sign, or looks like a list itself, could make two tables look alike.
+    plain = not any("×" in name or name.startswith("[") for name in names)
+    return " × ".join(names) if plain else json.dumps(names)
 
 
 def _step(what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic) -> PlanStep:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any
 
 from sfumato.data.table import TablePublic
 from sfumato.privacy.parameters import NameSets, OrNone, Whole, parameter
 from sfumato.tabular.counting_method import CountingMethod
+
+#: More tables than this are neither useful nor finished today.
+MOST_TABLES = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,4 +46,10 @@ class Marginals(CountingMethod):
         if self.tables is not None:
             return tuple(tuple(sorted(public.schema.indices(names))) for names in self.tables)
         columns = range(len(public.columns))
-        return tuple(combinations(columns, min(self.ways, len(columns))))
+        size = min(self.ways, len(columns))
+        if comb(len(columns), size) > MOST_TABLES:
+            raise ValueError(
+                f"ways = {self.ways} of {len(columns)} columns gives {comb(len(columns), size):,} "
+                f"tables, of which {MOST_TABLES:,} are allowed; name the tables that matter"
+            )
+        return tuple(combinations(columns, size))

@@ -33,6 +33,20 @@ def _relative_variances(noises: Sequence[CountNoise]) -> tuple[float, ...]:
     return tuple(max((item.standard_deviation / largest) ** 2, 1e-12) for item in noises)
 
 
+def _constant(name: str, text: str | None, rows: int) -> pl.Series:
+    """Return a column that says the same in every row."""
+    import polars as pl
+
+    return pl.Series(name, [text], pl.String).extend_constant(text, rows - 1)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 class NoisyTables(Release):
     """Counts for combinations of columns: non-negative, consistent, of one total.
 
@@ -95,6 +109,8 @@ class NoisyTables(Release):
 
     def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
         """Return released counts as an array with one axis a column, in the order asked for."""
+        if not columns or len(set(columns)) != len(columns):
+            raise ValueError("name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
         holder = self._holder(frozenset(wanted))
         held = self.sets[holder]
@@ -117,7 +133,8 @@ class NoisyTables(Release):
         -------
         frame
             The columns' values, `count`, and `margin`: 19 times in 20 the noise alone, before
-            repair, is no larger.
+            repair, is no larger. Where a column is called so itself, they are `count_` and
+            `margin_`.
         """
         from sfumato.data.frames import to_backend
 
@@ -129,15 +146,25 @@ class NoisyTables(Release):
         counts = self.counts(columns)
         wanted = self.public.schema.indices(columns)
         holder = self._holder(frozenset(wanted))
-        places = np.indices(counts.shape).reshape(counts.ndim, -1)
-        series = [
+        size = round(self._margin(holder, frozenset(wanted)), DECIMALS)
+        taken = set(columns)
+        return pl.DataFrame(
+            [
+                *self._labels(columns, counts.shape),
+                pl.Series(_free("count", taken), np.round(counts.ravel(), DECIMALS)),
+                pl.Series(_free("margin", taken), np.full(counts.size, size)),
+            ]
+        )
+
+    def _labels(self, columns: Sequence[str], shape: tuple[int, ...]) -> list[pl.Series]:
+        """Return the values of each column at every cell, as text."""
+        import polars as pl
+
+        places = np.indices(shape).reshape(len(shape), -1)
+        return [
             pl.Series(name, np.array(self.public.labels(name), dtype=object)[place], pl.String)
             for name, place in zip(columns, places, strict=True)
         ]
-        size = round(self._margin(holder, frozenset(wanted)), DECIMALS)
-        return pl.DataFrame(series).with_columns(
-            count=pl.Series(np.round(counts.ravel(), DECIMALS)), margin=pl.lit(float(size))
-        )
 
     def sample(
         self,
@@ -198,18 +225,20 @@ class NoisyTables(Release):
 
         width = max(len(columns) for columns in self.sets)
         frames = []
-        for number, columns in enumerate(self.sets):
+        for number, (columns, table) in enumerate(zip(self.sets, self.tables, strict=True)):
             names = [self.public.columns[column] for column in columns]
-            frame = self._frame(names)
-            parts = [pl.lit(" × ".join(names)).alias("table")]
+            values = self._labels(names, table.shape)
+            series = [_constant("table", " × ".join(names), table.size)]
             for place in range(width):
-                name = names[place] if place < len(names) else None
-                value = pl.col(name) if name is not None else pl.lit(None, pl.String)
-                parts.append(pl.lit(name, pl.String).alias(f"column_{place + 1}"))
-                parts.append(value.alias(f"value_{place + 1}"))
-            counts = pl.Series("count", np.round(self.tables[number].ravel(), DECIMALS))
-            parts += [pl.lit(counts), pl.lit(margin(self.noises[number])).alias("margin")]
-            frames.append(frame.select(parts))
+                known = place < len(names)
+                name = names[place] if known else None
+                value = values[place] if known else _constant("", None, table.size)
+                series.append(_constant(f"column_{place + 1}", name, table.size))
+                series.append(value.alias(f"value_{place + 1}"))
+            series.append(pl.Series("count", np.round(table.ravel(), DECIMALS)))
+            size = round(margin(self.noises[number]), DECIMALS)
+            series.append(pl.Series("margin", np.full(table.size, size)))
+            frames.append(pl.DataFrame(series))
         buffer = io.BytesIO()
         pl.concat(frames).write_csv(buffer, float_precision=DECIMALS)
         return buffer.getvalue()

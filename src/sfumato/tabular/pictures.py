@@ -47,9 +47,9 @@ def _drawn(release: NoisyTables) -> Any:
 def _bars(axis: Any, release: NoisyTables, name: str) -> None:
     """Draw the counts of one column."""
     frame = release.marginal([name])
-    counts = frame["count"].to_numpy()[:MOST_VALUES]
-    labels = [text if len(text) <= 14 else text[:13] + "…" for text in frame[name][:MOST_VALUES]]
-    margins = frame["margin"].to_numpy()[:MOST_VALUES]
+    counts = frame[:, 1].to_numpy()[:MOST_VALUES]
+    labels = [text if len(text) <= 14 else text[:13] + "…" for text in frame[:MOST_VALUES, 0]]
+    margins = frame[:, 2].to_numpy()[:MOST_VALUES]
     places = np.arange(len(counts))
     axis.bar(places, counts, color=FILL, edgecolor=INK, linewidth=0.6)
     low = np.minimum(margins, counts)

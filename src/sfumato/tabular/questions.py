@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,8 +63,8 @@ class Answers(Release):
         import polars as pl
 
         frame = pl.DataFrame(
-            [(text, answer.count, answer.margin) for text, answer in self.answers],
-            schema={"question": pl.String, "count": pl.Int64, "margin": pl.Float64},
+            [(text, str(answer.count), answer.margin) for text, answer in self.answers],
+            schema={"question": pl.String, "count": pl.String, "margin": pl.Float64},
             orient="row",
         )
         buffer = io.BytesIO()
@@ -192,5 +193,22 @@ class Questions(InteractiveMethod[Table, Answers]):
         if any(entry.signature != noise.signature() for entry in transcript):
             raise ValueError("the transcript is not one of this method with these parameters")
         return Answers(
-            [(entry.label, Answer(int(entry.outputs[0][0]), bound)) for entry in transcript]
+            [
+                (_in_words(public, entry.label), Answer(int(entry.outputs[0][0]), bound))
+                for entry in transcript
+            ]
         )
+
+
+def _in_words(public: TablePublic, label: str) -> str:
+    """Return a question as people read it: the columns and the values it accepts."""
+    number, _, text = label.partition(" ")
+    parts = []
+    for name, codes in json.loads(text).items():
+        values = " or ".join(public.labels(name)[code] for code in codes)
+        parts.append(f"{name} is {values}")
+    return (
+        f"{int(number) + 1}. rows where {', and '.join(parts)}"
+        if parts
+        else f"{int(number) + 1}. all rows"
+    )

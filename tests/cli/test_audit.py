@@ -1,0 +1,210 @@
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato import noise
+from sfumato.audit.replaying import ReplayFindings
+from sfumato.catalogue import METHODS
+from sfumato.cli.audit import MethodName, _exactly
+from sfumato.cli.exits import ExitCode
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.randomized import Randomized
+from sfumato.privacy.loss import PureDP
+from sfumato.tabular.questions import Questions
+
+FEW = ("--trials", "100", "--seed", "3")
+
+
+def short_name(name):
+    """report.RandomizedResponse → randomized-response."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name.partition(".")[2]).lower()
+
+
+def test_every_method_of_the_catalogue_can_be_audited():
+    assert {short_name(name) for name in METHODS} == set(MethodName)
+
+
+@pytest.mark.parametrize("name", list(MethodName))
+def test_a_promise_that_holds_is_not_refuted_and_replay_reaches_it(name, run):
+    outcome = run("audit", name, "--epsilon", "1", *FEW, "--json")
+    assert outcome.code == 0
+    document = outcome.document
+    assert document["ok"] and not document["refuted"]
+    assert document["parameters"]["epsilon"] == "1"
+    assert len(document["pairs"]) >= 2
+    for pair in document["pairs"]:
+        assert pair["replayed"]["faults"] == []
+        # The canonical pairs are the worst there are: the bound is attained.
+        assert pair["replayed"]["largest"] == pytest.approx(1)
+        assert pair["sampled"]["bound"] <= 1
+
+
+def test_people_get_a_table_and_plain_words(run):
+    outcome = run("audit", "randomized-response", "--epsilon", "1", "--trials", "600", "--seed", 2)
+    assert outcome.code == 0
+    assert "one answer, and another (1)" in outcome.out
+    assert re.search(
+        r"not refuted at 99\.9 %: the data are consistent with ε = 1; "
+        r"the largest loss shown is 0\.[1-9]\d",
+        outcome.out,
+    )
+    assert "docs/proofs/randomized-response.md" in outcome.out
+    assert outcome.err == ""
+
+
+def test_an_audit_with_a_seed_can_be_repeated(run):
+    words = ("audit", "randomized-response", "--epsilon", "1", "--trials", "200", "--json")
+    first, again, other = (run(*words, "--seed", seed).document for seed in (1, 1, 2))
+    assert first == again != other
+    sampled = [pair["sampled"] for pair in first["pairs"]]
+    # Pairs are drawn apart, and share the risk.
+    assert sampled[0]["p"] != sampled[1]["p"]
+    assert sampled[0]["confidence"] == pytest.approx(0.9995)
+
+
+@pytest.mark.parametrize(
+    ("options", "unit", "relation", "contribution"),
+    [
+        (("--relation", "replace_one"), "row", "replace_one", 1),
+        (("--max-rows", "3"), "person", "add_remove", 3),
+    ],
+)
+def test_units_and_relations_are_those_that_are_asked_for(
+    options, unit, relation, contribution, run
+):
+    document = run("audit", "questions", "--epsilon", "1", *options, *FEW, "--json").document
+    assert document["ok"]
+    found = (document["unit"], document["relation"], document["contribution"])
+    assert found == (unit, relation, contribution)
+    for pair in document["pairs"]:
+        assert pair["replayed"]["largest"] == pytest.approx(1)
+
+
+def test_with_delta_replay_counts_in_zcdp(run):
+    outcome = run("audit", "histogram", "--epsilon", "1", "--delta", "1e-6", *FEW, "--json")
+    assert outcome.code == 0
+    for pair in outcome.document["pairs"]:
+        assert pair["sampled"]["claimed"]["delta"] == "1/1000000"
+        rho = float(Fraction(pair["replayed"]["claimed"]["rho"]))
+        assert pair["replayed"]["largest"] == pytest.approx(rho)
+
+
+def test_a_schema_of_ones_own_is_used(run, tmp_path):
+    path = tmp_path / "own.schema.toml"
+    path.write_text(
+        '[table]\nunit = "row"\nrelation = "replace_one"\n'
+        '[columns.town]\nkind = "category"\nvalues = ["Delft", "Gouda"]\n',
+        encoding="utf-8",
+    )
+    words = ("audit", "marginals", "--epsilon", "1", "--schema", path)
+    document = run(*words, *FEW, "--json").document
+    assert document["relation"] == "replace_one"
+    assert run(*words, "--max-rows", "2").code == ExitCode.USAGE
+
+
+def test_half_the_noise_is_refuted_by_samples(run, monkeypatch):
+    def half(self, value):
+        scores = np.zeros(self.answers, dtype=np.int64)
+        scores[value] = 1
+        return noise.exponential(scores, rate=3 * self.epsilon)
+
+    # The log-probability still tells what should be: replay finds nothing, samples do.
+    monkeypatch.setattr(Randomized, "sample", half)
+    words = ("audit", "randomized-response", "--epsilon", "1", "--trials", "400", "--seed", "1")
+    outcome = run(*words, "--json")
+    assert outcome.code == ExitCode.REFUTED
+    document = outcome.document
+    assert "REFUTED at 99.9 %: ε = 1 is promised, and a loss of" in document["words"]
+    assert not document["ok"] and document["refuted"] and document["largest"] > 1
+    assert all(pair["replayed"]["faults"] == [] for pair in document["pairs"])
+
+
+def test_a_sensitivity_that_is_declared_too_small_is_refuted_by_replay(run, monkeypatch):
+    def half(self, public):
+        limit, _ = self.record_budget(public)
+        epsilon = limit.epsilon / self.questions
+        return GeometricNoise(shape=(1,), sensitivity=Fraction(1, 2), epsilon=epsilon)
+
+    monkeypatch.setattr(Questions, "_noise", half)
+    outcome = run("audit", "questions", "--epsilon", "1", *FEW)
+    assert outcome.code == ExitCode.REFUTED
+    assert "REFUTED by replay on the pair 'empty, and one': " in outcome.out
+    assert "inputs are 1 apart" in outcome.out and "declared is 0.5" in outcome.out
+
+
+def test_what_depends_on_the_data_beside_the_outputs_is_an_infinite_loss(run, monkeypatch):
+    honest = Questions._ask
+
+    def leaking(self, data, budget, question, number):
+        if data.counts.marginals([()])[0]:
+            honest(self, data, budget, question, number)
+
+    monkeypatch.setattr(Questions, "_ask", leaking)
+    outcome = run("audit", "questions", "--epsilon", "1", *FEW, "--json")
+    assert outcome.code == ExitCode.REFUTED
+    empty, *others = outcome.document["pairs"]
+    assert empty["refuted"] and empty["replayed"]["largest"] is None
+    assert not any(pair["refuted"] for pair in others)
+    assert "became" in outcome.document["words"] or "never asked" in outcome.document["words"]
+
+
+def test_an_infinite_loss_is_shown_as_such():
+    findings = ReplayFindings("a pair", PureDP(1), largest=math.inf)
+    assert _exactly(findings) == "∞ of ε = 1"
+
+
+def test_the_picture_is_written(run, tmp_path):
+    path = tmp_path / "event.svg"
+    words = ("audit", "randomized-response", "--epsilon", "1", *FEW)
+    outcome = run(*words, "--picture", path, "--json")
+    assert outcome.document["picture"] == str(path)
+    assert "<svg" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("histogram",), "--epsilon"),
+        (("nonsense", "--epsilon", "1"), "randomized-response"),
+        (("histogram", "--epsilon", "0"), "epsilon must be positive"),
+        (("histogram", "--epsilon", "1", "--trials", "99"), "100"),
+        (("histogram", "--epsilon", "1", "--confidence", "1"), "less than 1"),
+        (("histogram", "--epsilon", "1", "--picture", "a.gif"), ".svg or .png"),
+        (("histogram", "--epsilon", "1", "--picture", "no/a.svg"), "no folder"),
+        (("questions", "--epsilon", "1", "--delta", "1e-6"), "leave --delta out"),
+        (("randomized-response", "--epsilon", "1", "--max-rows", "2"), "one answer"),
+        (
+            ("histogram", "--epsilon", "1", "--max-rows", "2", "--relation", "replace_one"),
+            "one row a person",
+        ),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_before_any_work(words, said, run):
+    outcome = run("audit", *words, "--json")
+    assert outcome.code == ExitCode.USAGE
+    assert said in outcome.document["error"]["message"]
+
+
+def test_progress_names_the_pair(monkeypatch):
+    import io
+
+    from rich.console import Console
+
+    from sfumato.cli import audit, progress
+    from sfumato.cli.screen import Screen
+    from sfumato.privacy.progress import track
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    screen = Screen(as_json=False)
+    screen.side = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with audit._telling(screen, "pair 1 of 2, empty"):
+        import time
+
+        for _ in track(range(3), "drawing"):
+            time.sleep(0.1)
+            list(track(range(2), "adding noise"))
+    said = screen.side.file.getvalue()
+    assert "pair 1 of 2, empty: drawing" in said and "adding noise" not in said
