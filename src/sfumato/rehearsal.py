@@ -41,6 +41,10 @@ def rehearse(
     Privacy: no private data are touched and nothing is booked; the release says that it is a
     rehearsal.
     """
+    if not hasattr(public, "made_up"):
+        raise TypeError(
+            f"data of the kind {public.kind!r} cannot be made up; there is no rehearsal"
+        )
     declared = public.rows if public.rows is not None else public.rows_about
     count = rows if rows is not None else declared if declared is not None else ROWS
     generator = noise.generator() if generator is None else generator

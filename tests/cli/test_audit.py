@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato import noise
+from sfumato.audit.events import Event
 from sfumato.audit.replaying import ReplayFindings
+from sfumato.audit.sampling import AuditResult
 from sfumato.catalogue import METHODS
 from sfumato.cli.audit import MethodName, _exactly
 from sfumato.cli.exits import ExitCode
@@ -16,6 +18,19 @@ from sfumato.privacy.loss import PureDP
 from sfumato.tabular.questions import Questions
 
 FEW = ("--trials", "100", "--seed", "3")
+
+
+@pytest.fixture
+def without_samples(monkeypatch):
+    """Leave only replay to speak: the sampled part says that it saw nothing."""
+
+    def nothing(method, pair, *, trials, confidence, questions, seed):
+        scores, event = (np.zeros(2), np.zeros(2)), Event("none", 0.0)
+        return AuditResult(
+            pair.name, method.loss(), 0.0, confidence, trials, event, 1.0, 1.0, (), scores
+        )
+
+    monkeypatch.setattr("sfumato.audit.sampling.audit", nothing)
 
 
 def short_name(name):
@@ -73,7 +88,7 @@ def test_an_audit_with_a_seed_can_be_repeated(run):
     ],
 )
 def test_units_and_relations_are_those_that_are_asked_for(
-    options, unit, relation, contribution, run
+    options, unit, relation, contribution, run, without_samples
 ):
     document = run("audit", "questions", "--epsilon", "1", *options, *FEW, "--json").document
     assert document["ok"]
@@ -83,7 +98,7 @@ def test_units_and_relations_are_those_that_are_asked_for(
         assert pair["replayed"]["largest"] == pytest.approx(1)
 
 
-def test_with_delta_replay_counts_in_zcdp(run):
+def test_with_delta_replay_counts_in_zcdp(run, without_samples):
     outcome = run("audit", "histogram", "--epsilon", "1", "--delta", "1e-6", *FEW, "--json")
     assert outcome.code == 0
     for pair in outcome.document["pairs"]:
@@ -92,7 +107,7 @@ def test_with_delta_replay_counts_in_zcdp(run):
         assert pair["replayed"]["largest"] == pytest.approx(rho)
 
 
-def test_a_schema_of_ones_own_is_used(run, tmp_path):
+def test_a_schema_of_ones_own_is_used(run, tmp_path, without_samples):
     path = tmp_path / "own.schema.toml"
     path.write_text(
         '[table]\nunit = "row"\nrelation = "replace_one"\n'
@@ -122,7 +137,9 @@ def test_half_the_noise_is_refuted_by_samples(run, monkeypatch):
     assert all(pair["replayed"]["faults"] == [] for pair in document["pairs"])
 
 
-def test_a_sensitivity_that_is_declared_too_small_is_refuted_by_replay(run, monkeypatch):
+def test_a_sensitivity_that_is_declared_too_small_is_refuted_by_replay(
+    run, monkeypatch, without_samples
+):
     def half(self, public):
         limit, _ = self.record_budget(public)
         epsilon = limit.epsilon / self.questions
@@ -135,7 +152,9 @@ def test_a_sensitivity_that_is_declared_too_small_is_refuted_by_replay(run, monk
     assert "inputs are 1 apart" in outcome.out and "declared is 0.5" in outcome.out
 
 
-def test_what_depends_on_the_data_beside_the_outputs_is_an_infinite_loss(run, monkeypatch):
+def test_what_depends_on_the_data_beside_the_outputs_is_an_infinite_loss(
+    run, monkeypatch, without_samples
+):
     honest = Questions._ask
 
     def leaking(self, data, budget, question, number):

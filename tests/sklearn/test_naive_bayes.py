@@ -74,3 +74,21 @@ def test_bad_input_is_refused_before_anything_is_spent(tmp_path):
     with pytest.raises(ValueError, match="weight"):
         estimator(ledger=ledger, target="weight").fit(X, y)
     assert ledger.history() == []
+
+
+@pytest.mark.parametrize("values", [[0, 1], [False, True], ["no", "yes"]])
+def test_classes_keep_the_type_of_the_target(values):
+    X, y = population(600)
+    typed = np.array([values[int(answer == "yes")] for answer in y])
+    schema = {**SCHEMA, "ill": values if values != [False, True] else bool}
+    model = PrivateNaiveBayes(epsilon=10, schema=schema, target="ill").fit(X, typed)
+    assert model.classes_.tolist() == values
+    assert model.score(X, typed) > 0.7
+
+
+def test_a_target_that_is_no_category_is_refused_before_it_costs(tmp_path):
+    X, y = population(50)
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(1))
+    with pytest.raises(ValueError, match="must be a category"):
+        estimator(target="age", ledger=ledger).fit(X, y)
+    assert ledger.history() == []

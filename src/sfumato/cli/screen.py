@@ -6,6 +6,7 @@ fails. No private value is ever shown.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -42,6 +43,9 @@ class Screen:
         from rich.console import Console
 
         self.as_json = as_json
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A file name need not be text: showing one must not fail after something was spent.
+            sys.stdout.reconfigure(errors="backslashreplace")
         # A file or a pipe has no width of its own: tables are as wide as they need to be.
         wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
         self.out = Console(highlight=False, markup=False, emoji=False, width=wide)
@@ -74,8 +78,10 @@ class Screen:
 
 
 def write_json(document: dict[str, Any]) -> None:
-    """Write the one document of a command."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    """Write the one document of a command; what is not text in a file name becomes `?`."""
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    whole = json.loads(text.encode("utf-8", errors="replace"))
+    sys.stdout.write(json.dumps(whole, indent=2, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.reserve import reserved
 from sfumato.cli.screen import JsonOption, Screen, answering
 from sfumato.cli.table_options import (
     EngineChoice,
@@ -20,9 +21,10 @@ from sfumato.cli.table_options import (
     SeparatorOption,
     read_private,
     read_schema,
+    refuse_extreme,
     schema_path,
 )
-from sfumato.cli.table_release import opened_ledger, reported, reserved, usable_key
+from sfumato.cli.table_release import opened_ledger, reported, usable_key
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
@@ -69,6 +71,7 @@ def ask(
 
         if as_json and not question:
             raise Refusal(ExitCode.USAGE, "with --json, give the questions with --question")
+        refuse_extreme(epsilon=epsilon)
         signing = usable_key(key) if out is not None else None
         book = opened_ledger(screen, ledger)
         declared = read_schema(schema_path(schema, file))
@@ -116,7 +119,11 @@ def _parse_json(text: str) -> dict[str, list[str]]:
         document = json.loads(text)
     except ValueError:
         raise ValueError("a question that begins with { must be a JSON object") from None
-    return {str(name): [v] if isinstance(v, str) else list(v) for name, v in document.items()}
+    parsed = {name: [v] if isinstance(v, str) else v for name, v in document.items()}
+    for values in parsed.values():
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError('in a JSON question each column has a text or a list: {"sex": ["f"]}')
+    return parsed
 
 
 def _ready(method: Questions, public: TablePublic, texts: list[str]) -> list[dict[str, list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from enum import StrEnum
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
     from sfumato.data.table import Table, TablePublic
     from sfumato.tabular.counting_method import CountingMethod
+
+
+#: How many characters of an option an error repeats.
+SHOWN = 60
+#: Losses of other orders of magnitude mean nothing, and floating point cannot follow them.
+MAGNITUDE = 100
+SMALLEST, LARGEST = Fraction(1, 10**MAGNITUDE), 10**MAGNITUDE
 
 
 class MethodChoice(StrEnum):
@@ -91,8 +99,38 @@ SeparatorOption = Annotated[
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return the column names of a text such as `age,sex`; a name with a comma is quoted."""
-    (names,) = csv.reader([text], skipinitialspace=True)
+    try:
+        (names,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except csv.Error:
+        shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+        raise Refusal(
+            ExitCode.USAGE,
+            f"{shown} does not name columns: names are separated by commas, and one with a comma, "
+            'a quote or a line break in it is put in double quotes, as in age,"height, in cm"',
+        ) from None
     return tuple(name.strip() for name in names)
+
+
+def refuse_extreme(**figures: str | None) -> None:
+    """Refuse figures of a loss beyond which noise and errors cannot be computed.
+
+    Parameters
+    ----------
+    figures
+        The figures by their names; `None`, and what is not a number, is left to the method.
+    """
+    from sfumato.noise.exact import briefly, exact
+
+    for name, text in figures.items():
+        try:
+            figure = None if text is None else exact(text)
+        except ValueError:
+            continue
+        if figure and not SMALLEST <= abs(figure) <= LARGEST:
+            raise Refusal(
+                ExitCode.USAGE,
+                f"{name} must be from 1e-{MAGNITUDE} to 1e{MAGNITUDE}; got {briefly(text)}",
+            )
 
 
 def schema_path(schema: Path | None, file: Path | None) -> Path:
@@ -153,6 +191,7 @@ def chosen_method(
     columns: str | None,
 ) -> CountingMethod:
     """Return the method that the options stand for, checked against what is public."""
+    refuse_extreme(epsilon=epsilon, delta=delta)
     chosen: CountingMethod
     if method is MethodChoice.HISTOGRAM:
         chosen = _histogram(epsilon, delta, tables, ways, columns)

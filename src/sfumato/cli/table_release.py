@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.reserve import reserved
 from sfumato.cli.screen import JsonOption, Screen, answering
 from sfumato.cli.table_options import (
     ColumnsOption,
@@ -150,30 +148,6 @@ def release(
                 console.print(f"Left in {book.name}: {book.remaining}", soft_wrap=True)
 
         screen.answer(document, show)
-
-
-@contextmanager
-def reserved(out: Path | None) -> Iterator[None]:
-    """Make the folder of a release before anything is spent, and unmake it where nothing comes.
-
-    Parameters
-    ----------
-    out
-        A folder that does not exist yet, or is empty; `None` where nothing is saved.
-    """
-    if out is None:
-        yield
-        return
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
-    made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        if made and not any(out.iterdir()):
-            out.rmdir()
-        raise
 
 
 def usable_key(key: Path | None) -> Path | None:

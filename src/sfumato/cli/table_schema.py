@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,9 @@ from sfumato.cli.table_options import FileArgument
 
 if TYPE_CHECKING:
     from sfumato.data.schema import Schema
+
+#: How a text begins that a spreadsheet may run as a formula. A plain number is harmless.
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.,]*$)")
 
 QUESTION = "Can one person have several rows in this table?"
 
@@ -104,10 +108,27 @@ def _advise(screen: Screen, draft: Schema, out: Path | None) -> None:
         f"A draft made from the data: {len(draft.inferred)} columns carry values read off them. "
         "Replace what is not public knowledge, then set confirmed = true."
     )
+    _warn_of_formulas(screen, draft)
     if draft.left_out:
         screen.note(f"Left out (too many different values): {', '.join(draft.left_out)}.")
     if out is not None:
         screen.note(f"Written to {out}.")
+
+
+def _warn_of_formulas(screen: Screen, draft: Schema) -> None:
+    """Name the columns whose name or labels a spreadsheet might run; no label is shown."""
+    risky = [
+        repr(column.name)
+        for column in draft.columns
+        if any(map(FORMULA.match, (column.name, *column.coding.labels)))
+    ]
+    if risky:
+        screen.note(
+            f"Careful: of {', '.join(risky)}, the name or a label begins with =, +, -, @ or a tab. "
+            "Released files keep it as it is, and a spreadsheet that opens them may run it as a "
+            "formula; give it another name in the data and in the schema.",
+            "bold yellow",
+        )
 
 
 def _document(draft: Schema, out: Path | None) -> dict[str, Any]:

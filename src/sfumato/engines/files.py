@@ -52,6 +52,7 @@ class TableFile:
     separator: str | None = None
 
     def __post_init__(self) -> None:
+        _refuse_no_text(self.path)
         if not self.path.is_file():
             raise FileNotFoundError(f"there is no file {str(self.path)!r}")
         mark = self.separator
@@ -110,7 +111,7 @@ class TableFile:
 
             failures = (pl.exceptions.PolarsError, OSError)
             return without_values(self._parquet_names, failures, self.unreadable)
-        return without_values(self._header, DAMAGED, self.unreadable)
+        return without_values(self._header, (csv.Error, *DAMAGED), self._bad_header)
 
     def _parquet_names(self) -> list[str]:
         import polars as pl
@@ -174,6 +175,20 @@ class TableFile:
         except DAMAGED:
             return self._damaged()
 
+    def _bad_header(self) -> Problem:
+        """Return the problem of a CSV file whose first line cannot be read."""
+        try:
+            line = self._bad_line() or self._line_of_bad_text()
+        except DAMAGED:
+            return self._damaged()
+        if line is not None:
+            return self._bad_csv(line)
+        return Problem(
+            wrong=f"a name in the first line of {self.path.name} has more than "
+            f"{csv.field_size_limit():,} characters",
+            remedy="The first line must name the columns; give them shorter names.",
+        )
+
     def _damaged(self) -> Problem:
         kind = "a Parquet file" if self.parquet else f"a CSV file ({self.path.suffix})"
         return Problem(
@@ -206,3 +221,13 @@ class TableFile:
                 if line.decode("utf-8", errors="ignore").encode() != line:
                     return number
         return None
+
+
+def _refuse_no_text(path: Path) -> None:
+    """Raise for a path that is not text, which the engines could not open."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"the path of a table must be text in UTF-8; rename {str(path)!r}"
+        ) from None

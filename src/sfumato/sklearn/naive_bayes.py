@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from sfumato import noise
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.sklearn.base import PrivateEstimator
@@ -59,6 +60,14 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         pairs = [(name, self.target) for name in self._features()]
         return Marginals(epsilon=self.epsilon, delta=self.delta, tables=pairs or [(self.target,)])
 
+    def _classes(self) -> NDArray[Any]:
+        """Return the target's values as the schema declares them, in their own type."""
+        coding = self._declared()[self.target].coding
+        if coding.kind not in ("category", "boolean"):
+            raise ValueError(f"the target {self.target!r} must be a category or true/false")
+        # Categories decode to themselves; the generator is asked for nothing.
+        return np.array(coding.decode(np.arange(coding.size), noise.generator(0)).to_list())
+
     def fit(self, X: Any, y: Any) -> Self:
         """Release the noisy tables of features and target.
 
@@ -69,10 +78,10 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         y
             The target, one value a row.
         """
+        classes = self._classes()
         table = self._table(X, y)
         release = self._fit_release(self._method(), table)
-        labels = table.public.labels(self.target)
-        self.classes_ = np.array(labels, dtype=object)
+        self.classes_ = classes
         # One pseudo-row a class keeps every probability positive.
         prior = release.counts([self.target]) + 1.0
         self.log_prior_ = np.log(prior / prior.sum())
@@ -93,9 +102,9 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 scores += self.log_tables_[column.name][encoded.codes(number)]
         return np.asarray(scores, dtype=np.float64)
 
-    def predict(self, X: Any) -> NDArray[np.object_]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        chosen: NDArray[np.object_] = self.classes_[self.predict_log_scores(X).argmax(axis=1)]
+        chosen: NDArray[Any] = self.classes_[self.predict_log_scores(X).argmax(axis=1)]
         return chosen
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
