@@ -83,3 +83,66 @@ def test_the_default_key_signs_by_itself(run, patients):
     run("table", "release", patients, "--epsilon", "1", "--out", "o", "--no-report")
     told = run("verify", "o")
     assert f"signed by key {document['fingerprint']}" in told.out
+
+
+@pytest.fixture
+def corrected(patients):
+    with patients.open("a", encoding="utf-8") as file:
+        file.write("p999,33,f,Delft\n")
+    return patients
+
+
+def again(patients, ledger, out):
+    return (
+        "table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", out,
+        "--no-report",
+    )  # fmt: skip
+
+
+def test_corrected_data_are_accepted_with_a_reason_and_nothing_is_refunded(
+    run, released, corrected, ledger
+):
+    told = run(*again(corrected, ledger, "second"))
+    assert told.code == ExitCode.LEDGER and "sfumato ledger rebind" in told.err
+    document = run(
+        "ledger", "rebind", ledger, corrected, "--reason", "a late entry", "--json"
+    ).document
+    assert document["spent"]["epsilon"] == "1" and document["left"]["epsilon"] == "2"
+    assert [binding["reason"] for binding in document["bindings"]] == ["", "a late entry"]
+    assert run(*again(corrected, ledger, "second")).code == 0
+    assert sf.Ledger.open(ledger).spent == sf.PureDP(2)
+    assert run("verify", released, "--ledger", ledger).code == 0
+    told = run("ledger", "history", ledger)
+    assert "a late entry" in told.out
+
+
+def test_a_schema_elsewhere_can_be_named_for_a_rebinding(run, released, corrected, ledger):
+    schema = corrected.with_name("patients.schema.toml").rename(corrected.with_name("s.toml"))
+    told = run("ledger", "rebind", ledger, corrected, "--schema", schema, "--reason", "late")
+    assert told.code == 0 and "What was spent keeps counting" in told.out
+
+
+@pytest.mark.parametrize("options", [[], ["--reason", "  "]])
+def test_a_rebinding_needs_a_reason(run, released, corrected, ledger, options):
+    before = sf.Ledger.open(ledger).head
+    assert run("ledger", "rebind", ledger, corrected, *options).code == ExitCode.USAGE
+    assert sf.Ledger.open(ledger).head == before
+
+
+def test_a_rebinding_to_a_schema_of_another_unit_is_refused(run, released, corrected, ledger):
+    before = sf.Ledger.open(ledger).head
+    schema = corrected.with_name("patients.schema.toml")
+    lines = schema.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(("person", "max_rows"))]
+    schema.write_text("".join(kept).replace('"person"', '"row"'), encoding="utf-8")
+    told = run("ledger", "rebind", ledger, corrected, "--reason", "late")
+    assert told.code == ExitCode.LEDGER and "correct the unit" in told.err
+    assert sf.Ledger.open(ledger).head == before
+
+
+def test_data_that_cannot_be_read_leave_a_ledger_bound_as_it_was(run, released, patients, ledger):
+    before = sf.Ledger.open(ledger).head
+    with patients.open("a", encoding="utf-8") as file:
+        file.write("p1,33,f,Timbuktu\n")
+    assert run("ledger", "rebind", ledger, patients, "--reason", "late").code == ExitCode.DATA
+    assert sf.Ledger.open(ledger).head == before

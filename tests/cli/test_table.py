@@ -78,8 +78,35 @@ def test_options_that_do_not_go_together_are_refused(run, patients, options):
     assert run("table", "plan", patients, "--epsilon", "1", *options).code == ExitCode.USAGE
 
 
-def test_names_with_commas_are_quoted():
-    assert names_in('age, "income, net" ,sex') == ("age", "income, net", "sex")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('age, "income, net" ,sex', ("age", "income, net", "sex")),
+        ("age", ("age",)),
+        ('"say ""yes"" , or no",b"c', ('say "yes" , or no', 'b"c')),
+        ('"two\nlines"', ("two\nlines",)),
+        ("a,,b,", ("a", "", "b", "")),
+        ("", ("",)),
+        (" body height ", ("body height",)),
+    ],
+)
+def test_names_with_commas_are_quoted(text, names):
+    assert names_in(text) == names
+
+
+def test_a_draft_warns_of_names_and_labels_that_a_spreadsheet_may_run(run, tmp_path):
+    lines = ["=1+1,b,c,d,e", "x,@a,-1,-x,f", "y,b,+2.5,y,g", *["x,b,-1,y,f"] * 9]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = run("table", "schema", "t.csv", "--json")
+    assert told.code == 0
+    assert "of '=1+1', 'b', 'd', the name or a label begins with" in told.err
+    assert "@a" not in told.err
+    labels = run("table", "schema", "t.csv").out
+    assert "@a" in labels
+
+
+def test_a_draft_of_plain_labels_warns_of_nothing(run, patients):
+    assert "spreadsheet" not in run("table", "schema", patients).err
 
 
 def test_a_rehearsal_reads_no_data_and_is_marked(run, patients):

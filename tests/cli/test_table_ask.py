@@ -16,7 +16,7 @@ def test_questions_are_answered_booked_and_saved(run, patients, ledger):
     )  # fmt: skip
     assert told.code == 0
     first, second = told.document["answers"]
-    assert '"age":[1,2]' in first["question"] and '"town":[0]' in second["question"]
+    assert "[20, 40)" in first["question"] and "Delft" in second["question"]
     assert first["margin"] == second["margin"] > 0
     assert spent(ledger) == 1
     assert sf.verify("o").passed
@@ -28,7 +28,8 @@ def test_answers_are_shown_one_by_one(run, patients):
 
 
 @pytest.mark.parametrize(
-    "question", ["height = 3", "sex = x", "sex", "sex = f; sex = m", "{not json"]
+    "question",
+    ["height = 3", "sex = x", "sex", "sex = f; sex = m", "{not json", '{"sex": 5}', '{"sex": [5]}'],
 )
 def test_a_question_that_cannot_be_answered_spends_nothing(run, patients, ledger, question):
     told = run(

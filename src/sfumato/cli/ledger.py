@@ -10,10 +10,21 @@ import typer
 
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.table_options import (
+    EngineChoice,
+    EngineOption,
+    FileArgument,
+    SchemaOption,
+    SeparatorOption,
+    read_private,
+    read_schema,
+    schema_path,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sfumato.data.schema import Schema
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.loss import Loss
 
@@ -101,9 +112,65 @@ def history(path: LedgerPath, as_json: JsonOption = False) -> None:
         document = {
             **_state(found),
             "entries": [entry.to_json() for entry in found.history()],
-            "bindings": [{"time": b.time, "reason": b.reason} for b in found.bindings()],
+            "bindings": _bindings(found),
         }
         screen.answer(document, lambda console: _show_history(console, found))
+
+
+@app.command(epilog=EPILOG)
+def rebind(
+    path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
+    file: FileArgument,
+    reason: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Why these are still the data of the same people. It is kept for ever and must "
+            "not hold a private value.",
+            show_default=False,
+        ),
+    ],
+    schema: SchemaOption = None,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Accept that the data of a ledger, or their schema, changed. What was spent keeps counting."""
+    with answering(as_json) as screen:
+        from sfumato.privacy.ledger import Ledger
+
+        if not reason.strip():
+            raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
+        found = Ledger.open(path)
+        declared = read_schema(schema_path(schema, file))
+        _refuse_other_unit(found, declared)
+        table = read_private(screen, file, declared, engine, separator)
+        found.rebind(table.digest, reason=reason)
+        document = {**_state(found), "bindings": _bindings(found)}
+        screen.answer(document, lambda console: _show_rebound(console, found))
+
+
+def _refuse_other_unit(ledger: Ledger, schema: Schema) -> None:
+    """Raise for a schema under which nothing could ever be booked in the ledger."""
+    if schema.unit is not None and schema.unit is not ledger.unit:
+        raise Refusal(
+            ExitCode.LEDGER,
+            f"{ledger.name} protects any one {ledger.unit}, and the schema any one {schema.unit}; "
+            "correct the unit in the schema",
+        )
+
+
+def _bindings(ledger: Ledger) -> list[dict[str, str]]:
+    """Return when and why a ledger was bound to data, as plain documents."""
+    return [{"time": binding.time, "reason": binding.reason} for binding in ledger.bindings()]
+
+
+def _show_rebound(console: Console, ledger: Ledger) -> None:
+    console.print(
+        f"{ledger.name} now belongs to the data as they are. What was spent keeps counting.",
+        soft_wrap=True,
+    )
+    _show(console, ledger)
 
 
 def _state(ledger: Ledger) -> dict[str, Any]:

@@ -30,12 +30,15 @@ def reserved(out: Path | None) -> Iterator[None]:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
     missing = [folder for folder in (place, *place.parents) if not folder.exists()]
+    made: list[Path] = []
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        for folder in reversed(missing):
+            folder.mkdir()
+            made.append(folder)
         _try_writing(place)
         yield
     except BaseException:
-        _unmake(missing)
+        _unmake(made)
         raise
 
 
@@ -55,8 +58,8 @@ def _try_writing(folder: Path) -> None:
 
 
 def _unmake(folders: list[Path]) -> None:
-    """Remove folders, the innermost first, as far as they are there and empty."""
-    for folder in folders:
+    """Remove folders that were made one in the other, as far as they are there and empty."""
+    for folder in reversed(folders):
         if not folder.exists():
             continue
         if any(folder.iterdir()):

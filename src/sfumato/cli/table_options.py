@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from enum import StrEnum
 from fractions import Fraction
 from itertools import combinations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.tabular.counting_method import CountingMethod
 
 
+#: One column name of a list: quoted, with inner quotes doubled, or as it is.
+NAME = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"|([^",\r\n][^,\r\n]*|))[ \t]*(?:(,)|\Z)')
 #: How many characters of an option an error repeats.
 SHOWN = 60
 #: Losses of other orders of magnitude mean nothing, and floating point cannot follow them.
@@ -99,16 +101,21 @@ SeparatorOption = Annotated[
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return the column names of a text such as `age,sex`; a name with a comma is quoted."""
-    try:
-        (names,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except csv.Error:
-        shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
-        raise Refusal(
-            ExitCode.USAGE,
-            f"{shown} does not name columns: names are separated by commas, and one with a comma, "
-            'a quote or a line break in it is put in double quotes, as in age,"height, in cm"',
-        ) from None
-    return tuple(name.strip() for name in names)
+    names, place, more = [], 0, True
+    while more:
+        found = NAME.match(text, place)
+        if found is None:
+            shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+            raise Refusal(
+                ExitCode.USAGE,
+                f"{shown} does not name columns: names are separated by commas, and one with a "
+                "comma, a line break or a quote at its beginning is put in double quotes, as in "
+                'age,"height, in cm"',
+            )
+        quoted, plain, comma = found.groups()
+        names.append((plain if quoted is None else quoted.replace('""', '"')).strip())
+        place, more = found.end(), bool(comma)
+    return tuple(names)
 
 
 def refuse_extreme(**figures: str | None) -> None:

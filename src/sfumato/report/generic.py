@@ -118,7 +118,7 @@ def assumed(release: Release) -> Section:
 
 def booked(certificate: dict[str, Any]) -> Section:
     """Show the ledger entry."""
-    entry = certificate["ledger"]
+    entry = certificate.get("ledger")
     if entry is None:
         words = (
             "This release was not booked in a ledger. Losses of releases of the same data add up, "
@@ -157,9 +157,9 @@ def check(verification: Verification | None, certificate: dict[str, Any]) -> Sec
     if verification is not None:
         blocks.append(Text("When this page was drawn, the check said:"))
         # An older page that was in the folder is no part of what this one tells.
-        drawn = f" ({REPORT} was drawn from it and is not certified)"
-        words = (item.words.removesuffix(drawn) for item in verification.checks)
-        blocks.append(Listing(tuple(words)))
+        drawn = re.compile(rf" \({re.escape(REPORT)} [^()]*\)$")
+        words = tuple(drawn.sub("", item.words) for item in verification.checks)
+        blocks.append(Listing(words))
     signature = certificate.get("signature")
     if signature:
         blocks.append(Text(f"Compare the signing key with its owner: {signature['fingerprint']}."))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 __all__ = ["UnsoundRelease", "report_page", "save_report", "templates"]
+
+
+#: Parts of a certificate that may be empty, and what a page tells of them.
+_OPTIONAL = {"ledger": ("reference", "identity", "head"), "signature": ("fingerprint",)}
 
 
 class UnsoundRelease(ValueError):
@@ -65,6 +70,7 @@ def report_page(
     verification
         What the check said; `None` for a release that is not saved.
     """
+    _refuse_malformed(certificate)
     template = templates().get_template("report.html")
     return template.render(
         title=f"A release of {release.kind}",
@@ -73,6 +79,32 @@ def report_page(
         made=release.provenance.time,
         sections=_sections(release, certificate, verification),
     )
+
+
+def _refuse_malformed(certificate: dict[str, Any]) -> None:
+    """Raise for a certificate without the parts that a page tells of, each of its kind."""
+    for name in ("parameters", "versions", "files"):
+        _require(isinstance(certificate.get(name), dict), name)
+    for name in ("versions", "files"):
+        _require(_are_texts(certificate[name].values()), name)
+    _require(isinstance(certificate.get("code"), str), "code")
+    for name, parts in _OPTIONAL.items():
+        part = certificate.get(name)
+        if part is not None:
+            sound = isinstance(part, dict) and _are_texts(map(part.get, parts))
+            _require(sound, name)
+
+
+def _require(sound: bool, name: str) -> None:
+    if not sound:
+        raise UnsoundRelease(
+            f"the certificate is not one that sfumato wrote: its {name} cannot be read; no report "
+            "is drawn of it"
+        )
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _sections(
@@ -122,7 +154,7 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
 def _written(path: Path, page: str) -> Path:
     """Write a page whole or not at all, over an older one if there is one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    handle, draft = tempfile.mkstemp(prefix=".sfumato-", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(page)

@@ -44,7 +44,7 @@ def _bars(
     places = np.arange(len(counts))
     axis.barh(places, counts, color=FILL, height=0.72)
     axis.errorbar(
-        counts, places, xerr=[np.minimum(size, counts), np.full(len(counts), size)],
+        counts, places, xerr=np.array([np.minimum(size, counts), np.full(len(counts), size)]),
         fmt="none", ecolor=ACCENT, elinewidth=1.1, capsize=2, capthick=1.1,
     )  # fmt: skip
     axis.set_yticks(places, labels)

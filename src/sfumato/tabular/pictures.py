@@ -53,7 +53,9 @@ def _bars(axis: Any, release: NoisyTables, name: str) -> None:
     places = np.arange(len(counts))
     axis.bar(places, counts, color=FILL, edgecolor=INK, linewidth=0.6)
     low = np.minimum(margins, counts)
-    axis.errorbar(places, counts, yerr=[low, margins], fmt="none", ecolor=MARGIN, capsize=2)
+    axis.errorbar(
+        places, counts, yerr=np.array([low, margins]), fmt="none", ecolor=MARGIN, capsize=2
+    )
     axis.set_title(name, fontsize=10, color=INK)
     axis.set_xticks(places, labels, rotation=60 if len(labels) > 4 else 0, fontsize=7)
     axis.tick_params(axis="y", labelsize=7)
