@@ -29,8 +29,8 @@ def one_column(table: Table, release: NoisyTables, name: str) -> Callable[[Any],
         counts, margins = released["count"].to_numpy(), released["margin"].to_numpy()
         places = np.arange(released.height)
         axis.bar(
-            places, counts, yerr=np.array([np.minimum(margins, counts), margins]), color=FILL, ecolor=INK,
-            error_kw={"elinewidth": 0.9, "capsize": 2},
+            places, counts, yerr=np.array([np.minimum(margins, counts), margins]),
+            color=FILL, ecolor=INK, error_kw={"elinewidth": 0.9, "capsize": 2},
         )  # fmt: skip
         axis.plot(places, truth(table, (name,)), "o", color=ACCENT, markersize=4)
         texts = [shortened(text, 12) for text in released[name]]
