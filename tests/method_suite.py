@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, target
+from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.audit import Pair, audit, canonical_pairs, examine
+from sfumato.audit import Pair, audit, canonical_pairs, examine, random_pair
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.accounts import check_accounts
@@ -72,7 +74,7 @@ class AuditSuite:
         )
 
     def pairs(self) -> list[Pair]:
-        return canonical_pairs(self.method(), self.audited_public())
+        return canonical_pairs(self.audited_public())
 
     def test_exact_replay_finds_nothing_and_comes_close_to_the_promise(self):
         method = self.method()
@@ -85,6 +87,39 @@ class AuditSuite:
         promised = working.epsilon if isinstance(working, PureDP) else working.rho
         # An audit that stays far from the promise could not tell a broken method from a good one.
         assert 0.6 * float(promised) <= largest <= float(promised) * (1 + 1e-9)
+
+    # One inherited test serves many suites, each with examples of its own.
+    @settings(
+        max_examples=200,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.differing_executors],
+    )
+    @given(st.integers(0, 2**32))
+    def test_exact_replay_finds_nothing_on_random_neighbours(self, seed):
+        method = self.method()
+        pair = random_pair(self.audited_public(), np.random.default_rng(seed))
+        findings = examine(method, pair, questions=self.questions, seeds=(seed,))
+        # Hypothesis climbs towards pairs that lose more.
+        target(findings.largest)
+        assert findings.passed, findings
+
+    def halve_sensitivity(self, monkeypatch: Any) -> None:
+        """Make the primitives declare half the sensitivity they are told."""
+        for kind, name in ((GeometricNoise, "sensitivity"), (GaussianNoise, "squared_sensitivity")):
+            original = kind.__post_init__
+
+            def halved(primitive, original=original, name=name):
+                original(primitive)
+                object.__setattr__(primitive, name, getattr(primitive, name) / 2)
+
+            monkeypatch.setattr(kind, "__post_init__", halved)
+
+    def test_exact_replay_fails_the_method_with_half_the_sensitivity(self, monkeypatch):
+        self.halve_sensitivity(monkeypatch)
+        method = self.method()
+        found = [examine(method, pair, questions=self.questions) for pair in self.pairs()]
+        assert any(not findings.passed for findings in found)
 
     def test_exact_replay_fails_the_method_with_half_the_noise(self, monkeypatch):
         self.halve_noise(monkeypatch)

@@ -83,6 +83,20 @@ def test_flattening_keeps_everything_and_refuses_objects():
         flatten(object())
 
 
+def test_frames_and_graphs_are_seen():
+    import polars as pl
+
+    numbers, words = flatten(pl.DataFrame({"a": [1, 2], "b": ["x", None]}))
+    assert numbers == [1.0, 2.0] and "says x" in words
+
+    class Graph:
+        nodes = (2, 1)
+        edges = ((2, 1),)
+
+    _, words = flatten(Graph())
+    assert "says ('1', '2')" in words
+
+
 def test_the_encoder_gives_rows_of_one_width():
     seen = [flatten([1, 2]), flatten([1, 2, 3])]
     encoder = Encoder(seen)
@@ -105,7 +119,7 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="say what is claimed"):
         audit(lambda data: 0, ZERO_ONE, trials=100)
     with pytest.raises(ValueError, match="no canonical neighbours"):
-        canonical_pairs(None, type("P", (), {"kind": "soup"})())
+        canonical_pairs(type("P", (), {"kind": "soup"})())
     assert audit(lambda data: data, (0, 0), trials=100, claimed=PureDP(1)).bound <= 0
 
 

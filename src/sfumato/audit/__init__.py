@@ -10,11 +10,19 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from sfumato.audit.neighbours import Pair, canonical_pairs
+from sfumato.audit.neighbours import Pair, canonical_pairs, random_pair
 from sfumato.audit.replaying import ReplayFindings, examine
 from sfumato.audit.sampling import AuditResult, audit
 
-__all__ = ["AuditResult", "Pair", "ReplayFindings", "audit", "canonical_pairs", "examine"]
+__all__ = [
+    "AuditResult",
+    "Pair",
+    "ReplayFindings",
+    "audit",
+    "canonical_pairs",
+    "examine",
+    "random_pair",
+]
 
 
 class _Callable(ModuleType):

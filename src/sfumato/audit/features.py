@@ -56,11 +56,18 @@ def _walk(output: Any, numbers: list[float], words: list[str]) -> None:
         words.append(f"length {len(output)}")
         for item in output:
             _walk(item, numbers, words)
+    elif hasattr(output, "edges") and hasattr(output, "nodes"):
+        # A graph of NetworkX: its nodes and its edges, in a fixed order.
+        _walk(sorted(map(str, output.nodes)), numbers, words)
+        _walk(sorted(str(tuple(sorted(map(str, edge)))) for edge in output.edges), numbers, words)
+    elif hasattr(output, "columns") and hasattr(output, "shape"):
+        _walk({str(name): list(output[name]) for name in output.columns}, numbers, words)
     elif output is None or isinstance(output, str):
         words.append(f"says {output}")
     else:
         raise TypeError(
-            f"an audited mechanism may say numbers, words, arrays, lists and dictionaries of them; "
+            "an audited mechanism may say numbers, words, arrays, frames, graphs, and lists and "
+            "dictionaries of them; "
             f"got {type(output).__name__}"
         )
 

@@ -32,25 +32,52 @@ class Pair:
         return Pair(f"{self.name}, turned", self.there, self.here)
 
 
-Maker = Callable[[Any, Any], Sequence[Pair]]
-_makers: dict[str, Maker] = {}
+@dataclass(frozen=True)
+class PairMaker:
+    """How the neighbours of a kind of data are made.
+
+    Parameters
+    ----------
+    canonical
+        Returns the nastiest pairs that are known, from a public part.
+    random
+        Returns some pair, from a public part and a NumPy generator.
+    """
+
+    canonical: Callable[[Any], Sequence[Pair]]
+    random: Callable[[Any, Any], Pair]
 
 
-def register(kind: str) -> Callable[[Maker], Maker]:
-    """Register how the canonical pairs of a kind of data are made from a method and public part."""
-
-    def kept(maker: Maker) -> Maker:
-        _makers[kind] = maker
-        return maker
-
-    return kept
+_makers: dict[str, PairMaker] = {}
 
 
-def canonical_pairs(method: Any, public: Any) -> list[Pair]:
-    """Return the canonical pairs for a method and data with this public part."""
+def register(kind: str, maker: PairMaker) -> None:
+    """Register how the neighbours of a kind of data are made."""
+    _makers[kind] = maker
+
+
+def _maker(public: Any) -> PairMaker:
     # The makers live in one module each and are imported when an audit needs them.
     from sfumato.audit import report_pairs, table_pairs  # noqa: F401
 
     if public.kind not in _makers:
         raise ValueError(f"no canonical neighbours are known for data of the kind {public.kind!r}")
-    return list(_makers[public.kind](method, public))
+    return _makers[public.kind]
+
+
+def canonical_pairs(public: Any) -> list[Pair]:
+    """Return the canonical pairs of data with this public part."""
+    return list(_maker(public).canonical(public))
+
+
+def random_pair(public: Any, generator: Any) -> Pair:
+    """Return a random pair of data with this public part.
+
+    Parameters
+    ----------
+    public
+        The public part.
+    generator
+        A NumPy generator.
+    """
+    return _maker(public).random(public, generator)

@@ -58,6 +58,8 @@ class AuditResult:
         The ε shown at each of several δ by the same event.
     scores
         The event's score on test outputs of either data set, for a picture.
+    turned
+        Whether the event is likelier on the second data set; `p` is then its probability there.
     """
 
     pair: str
@@ -70,6 +72,7 @@ class AuditResult:
     q: float
     curve: tuple[tuple[float, float], ...]
     scores: tuple[Floats, Floats]
+    turned: bool = False
 
     @property
     def promised(self) -> float:
@@ -106,6 +109,7 @@ class AuditResult:
             "p": self.p,
             "q": self.q,
             "curve": [list(point) for point in self.curve],
+            "turned": self.turned,
             "refuted": self.refuted,
         }
 
@@ -164,8 +168,8 @@ def audit(
     # Two directions, two bounds each: the risk is shared by four statements.
     risk = (1 - confidence) / 4
     results = [
-        _test(scores, pair.name, claimed, confidence, trials, risk, delta)
-        for scores in _directions(samples)
+        _test(scores, pair.name, claimed, confidence, trials, risk, delta, turned)
+        for scores, turned in zip(_directions(samples), (False, True), strict=True)
     ]
     return max(results, key=lambda result: result.bound)
 
@@ -251,6 +255,7 @@ def _test(
     trials: int,
     risk: float,
     delta: float,
+    turned: bool,
 ) -> AuditResult:
     """Choose the event on the training halves and test it on the others."""
     chosen, threshold, best = "", 0.0, -math.inf
@@ -264,7 +269,9 @@ def _test(
     return AuditResult(
         pair=pair,
         claimed=claimed,
-        bound=loss_shown(p, q, delta),
+        # A loss is never negative, and neither is what is shown of it.
+        bound=max(loss_shown(p, q, delta), 0.0),
+        turned=turned,
         confidence=confidence,
         trials=trials,
         event=Event(chosen, threshold),

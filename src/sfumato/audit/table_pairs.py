@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.audit.neighbours import Pair, register
+from sfumato.audit.neighbours import Pair, PairMaker, register
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.intake import Taken
 from sfumato.engines.memory import CodeTable, code_type
@@ -32,8 +32,7 @@ def _mixed(public: TablePublic, rows: int) -> list[list[int]]:
     ]
 
 
-@register("table")
-def table_pairs(method: Any, public: TablePublic) -> list[Pair]:
+def table_pairs(public: TablePublic) -> list[Pair]:
     """Return tables that differ in one unit: empty and one, all equal and one different, mixed.
 
     A unit of up to m rows adds all m of them, all equal, which moves counts furthest.
@@ -70,3 +69,23 @@ def table_pairs(method: Any, public: TablePublic) -> list[Pair]:
         ),
         Pair("mixed, and one", table_of(public, mixed), table_of(public, mixed + [last] * unit)),
     ]
+
+
+def random_table_pair(public: TablePublic, generator: Any) -> Pair:
+    """Return a random table and a neighbour that differs in one unit, anywhere in it."""
+
+    def drawn(rows: int) -> list[list[int]]:
+        columns = [generator.integers(0, size, rows).tolist() for size in public.sizes]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    rows = drawn(int(generator.integers(1, 15)))
+    place = int(generator.integers(0, len(rows)))
+    if public.relation is Relation.REPLACE_ONE:
+        other = [*rows[:place], *drawn(1), *rows[place + 1 :]]
+        return Pair("random, one replaced", table_of(public, rows), table_of(public, other))
+    unit = drawn(int(generator.integers(1, public.contribution + 1)))
+    other = [*rows[:place], *unit, *rows[place:]]
+    return Pair("random, and one", table_of(public, rows), table_of(public, other))
+
+
+register("table", PairMaker(table_pairs, random_table_pair))

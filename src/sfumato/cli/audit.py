@@ -318,7 +318,7 @@ def _try(
     from sfumato.audit.replaying import examine
     from sfumato.audit.sampling import audit as sample
 
-    pairs: list[Pair] = canonical_pairs(subject.method, subject.public)
+    pairs: list[Pair] = canonical_pairs(subject.public)
     each = 1 - (1 - confidence) / len(pairs)
     tried = []
     for number, pair in enumerate(pairs):
