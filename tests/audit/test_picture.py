@@ -95,6 +95,7 @@ def test_bins_hold_every_output_and_split_at_the_threshold():
 def test_an_event_of_everything_or_nothing_can_be_drawn(threshold, tmp_path):
     shown = smooth()
     save_picture(result(*shown.scores, threshold), tmp_path / "a.svg")
+    assert "</svg>" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 
 def test_all_equal_scores_can_be_drawn(tmp_path):
