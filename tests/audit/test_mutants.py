@@ -56,9 +56,9 @@ def test_samples_refute_what_does_not_come_through_the_door(mechanism):
 
 
 def test_samples_refute_the_vanilla_sparse_vector():
-    # Three queries that stay below and rise by one, then one that passes and falls by one.
-    pair = Pair("four queries", [0, 0, 0, 0], [1, 1, 1, -1])
-    result = audit(mutants.vanilla_sparse_vector, pair, trials=20_000, claimed=PureDP(1), seed=3)
+    # Six queries that stay below and rise by one, then one that passes and falls by one.
+    pair = Pair("seven queries", [0] * 6 + [3], [1] * 6 + [2])
+    result = audit(mutants.vanilla_sparse_vector, pair, trials=30_000, claimed=PureDP(1), seed=3)
     assert result.bound > 1
 
 

@@ -73,7 +73,6 @@ class TestGaussianMarginals(TableSuite):
     name = "table.Marginals"
     # A large δ, at which samples can show what Gaussian noise loses.
     options = {"delta": "1/100", "ways": 1}  # noqa: RUF012
-    sampled = False
 
 
 class TestHistogram(TableSuite):

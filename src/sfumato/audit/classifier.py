@@ -17,7 +17,7 @@ PENALTY = 1e-3
 
 
 class Logistic:
-    """Logistic regression on standardised features, their signs and their squares.
+    """Logistic regression on standardised features, their signs and their sizes.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ class Logistic:
         standard = np.clip((features - self.centre) / self.scale, -30, 30)
         signs = np.sign(standard)
         squashed = standard / (1 + np.abs(standard))
-        return np.concatenate([np.ones((len(standard), 1)), standard, squashed, signs], axis=1)
+        parts = [np.ones((len(standard), 1)), standard, squashed, signs, np.abs(squashed)]
+        return np.concatenate(parts, axis=1)
 
     def score(self, features: Floats) -> Floats:
         """Return the log-odds that outputs were said on the first data set."""

@@ -54,6 +54,8 @@ def best_threshold(
     here: Floats, there: Floats, *, risk: float, delta: float
 ) -> tuple[float, float]:
     """Return the threshold whose event shows the largest loss on these samples, and that loss."""
+    if np.isnan(here).any() or np.isnan(there).any():
+        return 0.0, -math.inf
     candidates = np.unique(np.concatenate([here, there]))
     if candidates.size > 400:
         # Finer in the tails, where large ratios live.

@@ -19,7 +19,7 @@ from sfumato.audit.neighbours import Pair
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.record import Diverged, Recording, record, replay
+from sfumato.privacy.record import Diverged, Recorded, Recording, Said, record, replay
 
 #: Later outputs may change what is asked, so extremes are forced again until nothing changes.
 ROUNDS = 4
@@ -58,6 +58,11 @@ class ReplayFindings:
             self.faults.append(text)
 
 
+def fresh(method: Any) -> Any:
+    """Return a copy of a method that remembers nothing of earlier runs."""
+    return type(method).from_parameters(method.parameters())
+
+
 def unit_size(public: Any) -> int:
     """Return how many records may change when one unit does."""
     replaced = public.relation is Relation.REPLACE_ONE and public.contribution > 1
@@ -88,7 +93,7 @@ def examine(
     for turn in (pair, pair.turned()):
         for seed in seeds:
             with noise.seeded(seed):
-                script = record(method, turn.here, questions=questions)
+                script = record(fresh(method), turn.here, questions=questions)
             if not _compare(method, turn, script, findings, questions):
                 break
         else:
@@ -105,7 +110,7 @@ def _compare(
 ) -> Recording | None:
     """Replay a script on the neighbour and write down what is wrong; None where it diverged."""
     try:
-        mirror = replay(method, pair.there, script, questions=questions)
+        mirror = replay(fresh(method), pair.there, script, questions=questions)
     except Diverged as diverged:
         findings.largest = math.inf
         findings.fault(str(diverged))
@@ -117,10 +122,15 @@ def _compare(
                 f"{step.label!r} ({step.primitive.kind}): inputs are {float(change.measured):.6g} "
                 f"apart in {change.norm}, declared is {float(change.allowed):.6g} for one record"
             )
+    for step in script:
+        if not math.isfinite(step.log_probability()):
+            findings.fault(f"{step.label!r} said what its own law calls impossible")
     realised = _realised(method, pair, script, mirror)
+    if math.isnan(realised):
+        realised = math.inf
     findings.largest = max(findings.largest, realised)
     promised = _figure(findings.claimed)
-    if realised > promised * (1 + 1e-9):
+    if not realised <= promised * (1 + 1e-9):
         findings.fault(
             f"a transcript has a loss of {realised:.6g} where {promised:.6g} is promised"
         )
@@ -156,30 +166,30 @@ def _force(
     method: Any, pair: Pair, findings: ReplayFindings, questions: Sequence[Any] | None
 ) -> None:
     """Force the outputs that tell the neighbours apart best, and compare again."""
-    said: list[Any] = []
+    said: list[Said | None] = []
     for _ in range(ROUNDS):
         with noise.seeded(0):
-            script = record(method, pair.here, questions=questions, said=said)
+            script = record(fresh(method), pair.here, questions=questions, said=said)
         mirror = _compare(method, pair, script, findings, questions)
         if mirror is None:
             return
-        worst = [_worst(mine, theirs) for mine, theirs in zip(script, mirror, strict=True)]
-        said = worst
+        said = [_worst(mine, theirs) for mine, theirs in zip(script, mirror, strict=True)]
     with noise.seeded(0):
-        script = record(method, pair.here, questions=questions, said=said)
+        script = record(fresh(method), pair.here, questions=questions, said=said)
     _compare(method, pair, script, findings, questions)
 
 
-def _worst(mine: Any, theirs: Any) -> Any:
+def _worst(mine: Recorded, theirs: Recorded) -> Said | None:
     """Return the output of a step that is likeliest here compared with there; None: let it draw."""
     primitive = mine.primitive
     if not isinstance(primitive, Primitive):
         return None
     value, neighbour = mine.inputs[0], theirs.inputs[0]
     outputs = [*primitive.extremes(value, neighbour), mine.outputs[0]]
-    return max(
+    worst = max(
         outputs,
         key=lambda output: (
             primitive.log_probability(value, output) - primitive.log_probability(neighbour, output)
         ),
     )
+    return Said(mine.label, mine.path, primitive, worst)

@@ -18,18 +18,23 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.audit.classifier import Logistic
 from sfumato.audit.events import Event, best_threshold, loss_shown, lower, upper
-from sfumato.audit.features import Encoder, flatten
+from sfumato.audit.features import Encoder, Flat, column_gaps, flatten
 from sfumato.audit.neighbours import Pair
+from sfumato.audit.replaying import fresh
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.progress import track
-from sfumato.privacy.record import Diverged, record, replay
+from sfumato.privacy.record import Diverged, Recording, record, replay
 
 Floats = NDArray[np.float64]
 Mechanism = Callable[[Any], Any]
 
 #: δs at which the curve is told.
-CURVE = (0.0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+CURVE = (0.0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 2e-1)
+#: This many transcripts are replayed on their own data, to see that a method has no randomness.
+OWN_REPLAYS = 20
+#: The score of an output that the other data set cannot say.
+IMPOSSIBLE = 1e6
 #: Single features are tried as scores of their own; these many, the most telling ones.
 MOST_FEATURES = 8
 
@@ -60,6 +65,8 @@ class AuditResult:
         The event's score on test outputs of either data set, for a picture.
     turned
         Whether the event is likelier on the second data set; `p` is then its probability there.
+    also
+        What is promised besides, such as the ρ of Gaussian noise; every statement is tried.
     """
 
     pair: str
@@ -73,24 +80,45 @@ class AuditResult:
     curve: tuple[tuple[float, float], ...]
     scores: tuple[Floats, Floats]
     turned: bool = False
+    also: tuple[Loss, ...] = ()
 
     @property
-    def promised(self) -> float:
-        """The ε that is promised."""
-        loss = self.claimed
-        return float(loss.epsilon) if isinstance(loss, PureDP | ApproxDP) else math.inf
+    def claims(self) -> tuple[Loss, ...]:
+        """Every statement that is promised."""
+        return (self.claimed, *self.also)
+
+    @property
+    def excess(self) -> float:
+        """By how much the loss shown exceeds the promise, at the δ where it does so most."""
+        return max(shown - promised_at(self.claims, delta) for delta, shown in self._points)
+
+    @property
+    def _points(self) -> tuple[tuple[float, float], ...]:
+        """The bound at the promise's own δ, and the curve."""
+        delta = float(self.claimed.delta) if isinstance(self.claimed, ApproxDP) else 0.0
+        return ((delta, self.bound), *self.curve)
 
     @property
     def refuted(self) -> bool:
         """Whether the promise is refuted at the stated confidence."""
-        return self.bound > self.promised
+        return self.excess > 0
 
     def __str__(self) -> str:
         percent = f"{100 * self.confidence:.6g} %"
         if self.refuted:
+            delta, shown = max(
+                self._points, key=lambda point: point[1] - promised_at(self.claims, point[0])
+            )
+            promised = promised_at(self.claims, delta)
             return (
-                f"REFUTED at {percent}: {self.claimed} is promised, but a loss of {self.bound:.4g} "
-                f"is shown on the pair '{self.pair}'"
+                f"REFUTED at {percent}: {self.claimed} is promised, that is a loss of at most "
+                f"{promised:.4g} at δ = {delta:g}, but {shown:.4g} is shown on the pair "
+                f"'{self.pair}'"
+            )
+        if self.bound == 0 and self.p <= self.q:
+            return (
+                f"not refuted at {percent}: {self.claimed} is promised, and these samples show no "
+                f"difference at all (pair '{self.pair}')"
             )
         return (
             f"not refuted at {percent}: the samples are consistent with {self.claimed}; the "
@@ -112,6 +140,20 @@ class AuditResult:
             "turned": self.turned,
             "refuted": self.refuted,
         }
+
+
+def promised_at(claims: Sequence[Loss], delta: float) -> float:
+    """Return the smallest ε that the claims together promise at a given δ."""
+    promised = math.inf
+    for claim in claims:
+        if isinstance(claim, PureDP):
+            promised = min(promised, float(claim.epsilon))
+        elif isinstance(claim, ApproxDP):
+            if delta >= float(claim.delta):
+                promised = min(promised, float(claim.epsilon))
+        elif delta > 0:
+            promised = min(promised, float(claim.approximate(repr(delta)).epsilon))
+    return promised
 
 
 def audit(
@@ -155,31 +197,38 @@ def audit(
         raise ValueError(f"trials must be at least 100; got {trials}")
     if not 0.5 <= confidence < 1:
         raise ValueError(f"confidence must be at least 0.5 and less than 1; got {confidence}")
+    also: tuple[Loss, ...] = ()
     if claimed is None:
         if not isinstance(mechanism, Method):
             raise ValueError("say what is claimed: a function does not tell")
-        claimed = mechanism.loss()
+        claimed, working = mechanism.loss(), mechanism.working_loss()
+        also = () if working == claimed else (working,)
     if seed is None:
         samples = _draw(mechanism, pair, trials, questions)
     else:
         with noise.seeded(seed):
             samples = _draw(mechanism, pair, trials, questions)
     delta = float(claimed.delta) if isinstance(claimed, ApproxDP) else 0.0
+    claims = (claimed, *also)
     # Two directions, two bounds each: the risk is shared by four statements.
     risk = (1 - confidence) / 4
     results = [
-        _test(scores, pair.name, claimed, confidence, trials, risk, delta, turned)
+        _test(scores, pair.name, claims, confidence, trials, risk, delta, turned)
         for scores, turned in zip(_directions(samples), (False, True), strict=True)
     ]
-    return max(results, key=lambda result: result.bound)
+    return max(results, key=lambda result: (result.excess, result.bound))
+
+
+class NotReproducible(ValueError):
+    """A method asked something else on the very same data: it draws randomness of its own."""
 
 
 @dataclass(frozen=True)
 class _Samples:
-    """Flattened outputs on either data set, and the exact losses of transcripts where known."""
+    """Outputs on either data set taken apart, and the exact losses of transcripts where known."""
 
-    here: list[tuple[list[float], list[str]]]
-    there: list[tuple[list[float], list[str]]]
+    here: list[Flat]
+    there: list[Flat]
     losses_here: Floats | None
     losses_there: Floats | None
 
@@ -190,26 +239,44 @@ def _draw(
     trials: int,
     questions: Sequence[Any] | None,
 ) -> _Samples:
-    """Draw outputs on both data sets."""
+    """Draw outputs on both data sets in turn, so that nothing remembered can tell them apart."""
+    here: list[Flat] = []
+    there: list[Flat] = []
     if not isinstance(mechanism, Method):
-        here = [flatten(mechanism(pair.here)) for _ in track(range(trials), "drawing")]
-        there = [flatten(mechanism(pair.there)) for _ in track(range(trials), "drawing")]
-        return _Samples(here, there, None, None)
-    outputs: list[list[tuple[list[float], list[str]]]] = []
-    losses: list[Floats] = []
-    for one, other, sign in ((pair.here, pair.there, 1.0), (pair.there, pair.here, -1.0)):
-        said, lost = [], []
         for _ in track(range(trials), "drawing"):
-            script = record(mechanism, one, questions=questions)
-            said.append(flatten(script.transcript))
+            here.append(flatten(mechanism(pair.here)))
+            there.append(flatten(mechanism(pair.there)))
+        return _Samples(here, there, None, None)
+    losses = np.zeros((2, trials))
+    for trial in track(range(trials), "drawing"):
+        for side, (one, other) in enumerate(((pair.here, pair.there), (pair.there, pair.here))):
+            script = record(fresh(mechanism), one, questions=questions)
+            if trial < OWN_REPLAYS:
+                _own_replay(mechanism, one, script, questions)
+            (here, there)[side].append(flatten(script.transcript))
             try:
-                mirror = replay(mechanism, other, script, questions=questions)
-                lost.append(sign * script.loss_against(mirror))
+                mirror = replay(fresh(mechanism), other, script, questions=questions)
+                loss = script.loss_against(mirror)
             except Diverged:
-                lost.append(sign * 1e6)
-        outputs.append(said)
-        losses.append(np.array(lost))
-    return _Samples(outputs[0], outputs[1], losses[0], losses[1])
+                # What one data set says and the other cannot.
+                loss = IMPOSSIBLE
+            # The loss of the first data set against the second, wherever the output came from;
+            # equal losses must stay equal, whatever their last digits are.
+            losses[side, trial] = round(loss if side == 0 else -loss, 9)
+    return _Samples(here, there, losses[0], losses[1])
+
+
+def _own_replay(
+    mechanism: Method[Any, Any], data: Any, script: Recording, questions: Sequence[Any] | None
+) -> None:
+    """Raise unless a method asks the same again on the same data, given the same answers."""
+    try:
+        replay(fresh(mechanism), data, script, questions=questions)
+    except Diverged as diverged:
+        raise NotReproducible(
+            f"{mechanism.name} asks something else when it is run again on the same data: it has "
+            "a memory or randomness of its own, which a method must not have"
+        ) from diverged
 
 
 @dataclass(frozen=True)
@@ -223,7 +290,7 @@ class _Scores:
 def _directions(samples: _Samples) -> list[_Scores]:
     """Return the scores for both directions; in the second the data sets change places."""
     half = len(samples.here) // 2
-    encoder = Encoder([*samples.here[:half], *samples.there[:half]])
+    encoder = Encoder(samples.here[:half], samples.there[:half])
     here, there = encoder.rows(samples.here), encoder.rows(samples.there)
     train: dict[str, tuple[Floats, Floats]] = {}
     test: dict[str, tuple[Floats, Floats]] = {}
@@ -234,7 +301,7 @@ def _directions(samples: _Samples) -> list[_Scores]:
 
     model = Logistic(here[:half], there[:half])
     add("classifier", model.score(here), model.score(there))
-    gaps = np.abs(here[:half].mean(axis=0) - there[:half].mean(axis=0)) / model.scale
+    gaps = column_gaps(here[:half], there[:half])
     for column in np.argsort(-gaps)[:MOST_FEATURES]:
         add(f"feature {column}", here[:, column], there[:, column])
         add(f"feature {column}, falling", -here[:, column], -there[:, column])
@@ -250,7 +317,7 @@ def _directions(samples: _Samples) -> list[_Scores]:
 def _test(
     scores: _Scores,
     pair: str,
-    claimed: Loss,
+    claims: tuple[Loss, ...],
     confidence: float,
     trials: int,
     risk: float,
@@ -259,16 +326,21 @@ def _test(
 ) -> AuditResult:
     """Choose the event on the training halves and test it on the others."""
     chosen, threshold, best = "", 0.0, -math.inf
+    deltas = [point for point in {delta, *CURVE} if promised_at(claims, point) < math.inf]
     for name, (here, there) in scores.train.items():
-        at, shown = best_threshold(here, there, risk=risk, delta=delta)
-        if shown > best:
-            chosen, threshold, best = name, at, shown
+        # At the δ where it counts most: a zero-concentrated promise shows best at a large one.
+        for point in deltas:
+            at, shown = best_threshold(here, there, risk=risk, delta=point)
+            excess = shown - promised_at(claims, point)
+            if excess > best:
+                chosen, threshold, best = name, at, excess
     here, there = scores.test[chosen]
     p = lower(int((here >= threshold).sum()), here.size, risk)
     q = upper(int((there >= threshold).sum()), there.size, risk)
     return AuditResult(
         pair=pair,
-        claimed=claimed,
+        claimed=claims[0],
+        also=claims[1:],
         # A loss is never negative, and neither is what is shown of it.
         bound=max(loss_shown(p, q, delta), 0.0),
         turned=turned,
@@ -277,6 +349,6 @@ def _test(
         event=Event(chosen, threshold),
         p=p,
         q=q,
-        curve=tuple((point, loss_shown(p, q, point)) for point in CURVE),
+        curve=tuple((point, loss_shown(p, q, point)) for point in sorted({delta, *CURVE})),
         scores=(here, there),
     )

@@ -130,6 +130,15 @@ class Choose(Primitive):
         """Measure the largest change of a score."""
         return score_change(value, neighbour, self.sensitivity, self.monotone)
 
+    def concentrated_loss(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> float:
+        """Return what the rate gives for these two inputs: range²/8, or for the other law ε²/2."""
+        difference = (cut(neighbour) - cut(value)).astype(np.float64)
+        reach = float(self.rate) * float(difference.max() - difference.min())
+        if self.law == "exponential":
+            return reach**2 / 8
+        sizes = float(np.abs(difference).max()) * (1 if self.monotone else 2)
+        return (float(self.rate) * sizes) ** 2 / 2
+
     def extremes(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> list[int]:
         """Return the candidates whose scores move most, either way."""
         difference = value - neighbour

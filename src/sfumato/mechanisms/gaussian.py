@@ -99,3 +99,9 @@ class GaussianNoise(Primitive):
         difference = (cut(value) - cut(neighbour)).astype(object)
         squares = Fraction(int((difference * difference).sum())) if value.size else Fraction(0)
         return Change(squares, self.squared_sensitivity, "squared L2", power=2)
+
+    def extremes(
+        self, value: NDArray[np.int64], neighbour: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
+        """Return the two inputs, which later steps may take a turn by."""
+        return [value.copy(), neighbour.copy()]

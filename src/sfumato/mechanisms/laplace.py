@@ -119,6 +119,10 @@ class GeometricNoise(Primitive):
         """Measure the L1 distance of two inputs."""
         return Change(l1_distance(cut(value), cut(neighbour)), self.sensitivity, "L1")
 
+    def concentrated_loss(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> float:
+        """Return ε²/2 for the ε = ‖a − b‖₁/scale that the law gives for these two inputs."""
+        return float(self.change(value, neighbour).measured / self.scale) ** 2 / 2
+
     def extremes(
         self, value: NDArray[np.int64], neighbour: NDArray[np.int64]
     ) -> list[NDArray[np.int64]]:

@@ -54,6 +54,22 @@ class Recorded:
         return self.primitive.change(self.inputs[0], other.inputs[0])
 
 
+@dataclass(frozen=True)
+class Said:
+    """An output that a primitive is forced to say, if it is asked the same."""
+
+    label: str
+    path: tuple[str, ...]
+    primitive: Primitive | StatefulPrimitive
+    output: Any
+
+    def asks(
+        self, label: str, path: tuple[str, ...], primitive: Primitive | StatefulPrimitive
+    ) -> bool:
+        """Tell whether this is the question it was made for."""
+        return (label, path, primitive) == (self.label, self.path, self.primitive)
+
+
 class Recording(Sequence[Recorded]):
     """All primitives of one run, in order."""
 
@@ -92,7 +108,7 @@ class _Recorder(Sampler):
         it holds None.
     """
 
-    def __init__(self, said: Sequence[Any] = ()) -> None:
+    def __init__(self, said: Sequence[Said | None] = ()) -> None:
         self.recording = Recording()
         self.said = list(said)
 
@@ -102,8 +118,10 @@ class _Recorder(Sampler):
         # A copy: the method may go on to change its arrays in place.
         step.inputs.append(deepcopy(value))
         self.recording.steps.append(step)
-        if number < len(self.said) and self.said[number] is not None:
-            output = self.said[number]
+        planned = self.said[number] if number < len(self.said) else None
+        # Forced only where the very same question is asked: earlier answers may lead elsewhere.
+        if planned is not None and planned.asks(label, path, primitive):
+            output = planned.output
         else:
             output = super().measure(label, path, primitive, value)
         step.outputs.append(output)
@@ -205,7 +223,7 @@ def record(
     data: Any,
     *,
     questions: Sequence[Any] | None = None,
-    said: Sequence[Any] = (),
+    said: Sequence[Said | None] = (),
 ) -> Recording:
     """Run a method and return what each primitive was given and said.
 
