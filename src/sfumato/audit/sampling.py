@@ -187,9 +187,11 @@ def audit(
 
     Notes
     -----
-    Outputs on both data sets are split in halves. On the first halves scores are learned (a
-    classifier, the most telling features, and for a method the exact loss of its transcript) and
-    the event is chosen; on the second halves it is tested.
+    Outputs on both data sets are split in three. On the first quarters scores are learned (a
+    classifier, the most telling features; for a method the exact loss of its transcript is a score
+    that needs no learning), on the second quarters the event is chosen, and on the second halves
+    it is tested. A classifier judged by the outputs it learned from would win the choice and lose
+    the test.
     """
     if not isinstance(pair, Pair):
         pair = Pair("the given pair", *pair)
@@ -281,27 +283,27 @@ def _own_replay(
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of training and test outputs on either data set, by name."""
+    """Scores on either data set, by name: of the outputs to choose by, and of those to test by."""
 
-    train: dict[str, tuple[Floats, Floats]]
+    choice: dict[str, tuple[Floats, Floats]]
     test: dict[str, tuple[Floats, Floats]]
 
 
 def _directions(samples: _Samples) -> list[_Scores]:
     """Return the scores for both directions; in the second the data sets change places."""
-    half = len(samples.here) // 2
-    encoder = Encoder(samples.here[:half], samples.there[:half])
+    half, quarter = len(samples.here) // 2, len(samples.here) // 4
+    encoder = Encoder(samples.here[:quarter], samples.there[:quarter])
     here, there = encoder.rows(samples.here), encoder.rows(samples.there)
-    train: dict[str, tuple[Floats, Floats]] = {}
+    choice: dict[str, tuple[Floats, Floats]] = {}
     test: dict[str, tuple[Floats, Floats]] = {}
 
     def add(name: str, one: Floats, other: Floats) -> None:
-        train[name] = (one[:half], other[:half])
+        choice[name] = (one[quarter:half], other[quarter:half])
         test[name] = (one[half:], other[half:])
 
-    model = Logistic(here[:half], there[:half])
+    model = Logistic(here[:quarter], there[:quarter])
     add("classifier", model.score(here), model.score(there))
-    gaps = column_gaps(here[:half], there[:half])
+    gaps = column_gaps(here[:quarter], there[:quarter])
     for column in np.argsort(-gaps)[:MOST_FEATURES]:
         add(f"feature {column}", here[:, column], there[:, column])
         add(f"feature {column}, falling", -here[:, column], -there[:, column])
@@ -309,9 +311,9 @@ def _directions(samples: _Samples) -> list[_Scores]:
         add("exact loss of the transcript", samples.losses_here, samples.losses_there)
     turned = [
         {name: (-other, -one) for name, (one, other) in half_scores.items()}
-        for half_scores in (train, test)
+        for half_scores in (choice, test)
     ]
-    return [_Scores(train, test), _Scores(*turned)]
+    return [_Scores(choice, test), _Scores(*turned)]
 
 
 def _test(
@@ -324,10 +326,10 @@ def _test(
     delta: float,
     turned: bool,
 ) -> AuditResult:
-    """Choose the event on the training halves and test it on the others."""
+    """Choose the event on the second quarters and test it on the second halves."""
     chosen, threshold, best = "", 0.0, -math.inf
     deltas = [point for point in {delta, *CURVE} if promised_at(claims, point) < math.inf]
-    for name, (here, there) in scores.train.items():
+    for name, (here, there) in scores.choice.items():
         # At the δ where it counts most: a zero-concentrated promise shows best at a large one.
         for point in deltas:
             at, shown = best_threshold(here, there, risk=risk, delta=point)
