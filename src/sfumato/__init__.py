@@ -25,23 +25,39 @@ if TYPE_CHECKING:
     from sfumato.privacy.saved import load, verify
     from sfumato.rehearsal import rehearse
     from sfumato.report.page import save_report
+    from sfumato.tabular.contingency import Contingency
+    from sfumato.tabular.fourier import Fourier
     from sfumato.tabular.histogram import Histogram
+    from sfumato.tabular.independent import Independent
+    from sfumato.tabular.majority import Majority
     from sfumato.tabular.marginals import Marginals
+    from sfumato.tabular.mwem import MWEM
+    from sfumato.tabular.private_erm import PrivateERM
+    from sfumato.tabular.privbayes import PrivBayes
+    from sfumato.tabular.privgene import PrivGene
     from sfumato.tabular.questions import Questions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MWEM",
     "ZCDP",
     "ApproxDP",
     "BudgetExceeded",
+    "Contingency",
     "DataError",
+    "Fourier",
     "Guarantee",
     "Histogram",
+    "Independent",
     "Ledger",
+    "Majority",
     "Marginals",
     "Method",
     "Plan",
+    "PrivBayes",
+    "PrivGene",
+    "PrivateERM",
     "PureDP",
     "Questions",
     "Release",

@@ -12,13 +12,21 @@ from sfumato.privacy.registry import register_place
 PUBLIC_NAMES = {
     "ApproxDP": "sfumato.privacy.loss:ApproxDP",
     "BudgetExceeded": "sfumato.privacy.ledger:BudgetExceeded",
+    "Contingency": "sfumato.tabular.contingency:Contingency",
     "DataError": "sfumato.data.errors:DataError",
+    "Fourier": "sfumato.tabular.fourier:Fourier",
     "Guarantee": "sfumato.privacy.guarantee:Guarantee",
     "Histogram": "sfumato.tabular.histogram:Histogram",
+    "Independent": "sfumato.tabular.independent:Independent",
     "Ledger": "sfumato.privacy.ledger:Ledger",
+    "MWEM": "sfumato.tabular.mwem:MWEM",
+    "Majority": "sfumato.tabular.majority:Majority",
     "Marginals": "sfumato.tabular.marginals:Marginals",
     "Method": "sfumato.privacy.method:Method",
     "Plan": "sfumato.privacy.plan:Plan",
+    "PrivBayes": "sfumato.tabular.privbayes:PrivBayes",
+    "PrivGene": "sfumato.tabular.privgene:PrivGene",
+    "PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
     "PureDP": "sfumato.privacy.loss:PureDP",
     "Questions": "sfumato.tabular.questions:Questions",
     "Release": "sfumato.privacy.release:Release",
@@ -36,8 +44,16 @@ PUBLIC_NAMES = {
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
     "report.RandomizedResponse": "sfumato.local.randomized:RandomizedResponse",
+    "table.Contingency": "sfumato.tabular.contingency:Contingency",
+    "table.Fourier": "sfumato.tabular.fourier:Fourier",
     "table.Histogram": "sfumato.tabular.histogram:Histogram",
+    "table.Independent": "sfumato.tabular.independent:Independent",
+    "table.MWEM": "sfumato.tabular.mwem:MWEM",
+    "table.Majority": "sfumato.tabular.majority:Majority",
     "table.Marginals": "sfumato.tabular.marginals:Marginals",
+    "table.PrivBayes": "sfumato.tabular.privbayes:PrivBayes",
+    "table.PrivGene": "sfumato.tabular.privgene:PrivGene",
+    "table.PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
     "table.Questions": "sfumato.tabular.questions:Questions",
 }
 

@@ -88,5 +88,5 @@ def ledger(run, tmp_path):
 def released(run, patients, ledger, tmp_path):
     out = tmp_path / "release"
     words = ("table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", out)
-    assert run(*words, "--no-report").code == 0
+    assert run(*words, "--method", "marginals", "--no-report").code == 0
     return out

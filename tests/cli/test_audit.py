@@ -19,6 +19,14 @@ from sfumato.tabular.questions import Questions
 
 FEW = ("--trials", "100", "--seed", "3")
 
+#: Methods for which no canonical pair is the worst there is; their own suites have worse ones.
+SHORT_OF_IT = (
+    MethodName.MWEM,
+    MethodName.PRIV_BAYES,
+    MethodName.PRIVATE_ERM,
+    MethodName.PRIV_GENE,
+)
+
 
 @pytest.fixture
 def without_samples(monkeypatch):
@@ -35,7 +43,7 @@ def without_samples(monkeypatch):
 
 def short_name(name):
     """report.RandomizedResponse → randomized-response."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", name.partition(".")[2]).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.partition(".")[2]).lower()
 
 
 def test_every_method_of_the_catalogue_can_be_audited():
@@ -52,8 +60,9 @@ def test_a_promise_that_holds_is_not_refuted_and_replay_reaches_it(name, run):
     assert len(document["pairs"]) >= 2
     for pair in document["pairs"]:
         assert pair["replayed"]["faults"] == []
-        # The canonical pairs are the worst there are: the bound is attained.
-        assert pair["replayed"]["largest"] == pytest.approx(1)
+        # The canonical pairs are the worst there are for counts: the bound is attained.
+        largest = pair["replayed"]["largest"]
+        assert 0 < largest < 1 if name in SHORT_OF_IT else largest == pytest.approx(1)
         assert pair["sampled"]["bound"] <= 1
 
 

@@ -110,6 +110,10 @@ codings = st.one_of(
         outside=st.sampled_from(["refuse", "other"]),
     ),
     st.builds(
+        lambda values: Categories(values=tuple(values), taxonomy=((tuple(values[1:]), values[0]),)),
+        st.lists(texts, min_size=3, max_size=5, unique=True),
+    ),
+    st.builds(
         lambda edges, outside: Numbers(edges=tuple(sorted(edges)), outside=outside),
         st.sets(
             st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0),
@@ -278,3 +282,47 @@ def test_a_draft_leaves_names_and_free_text_out():
 def test_whatever_a_draft_says_fits_the_data_it_was_made_from(values):
     frame = pl.DataFrame({"x": pl.Series(values, strict=True)})
     Table(frame, Schema.draft(frame).confirm(unit="row"))
+
+
+GROUPED = {
+    "kind": "category",
+    "values": ["federal", "state", "local", "own", "private", "unpaid"],
+    "taxonomy": [[["federal", "state"], "local"], ["own", "private"]],
+    "missing": "code",
+}
+
+
+def test_a_taxonomy_survives_the_file_the_document_and_the_dictionary(tmp_path):
+    schema = Schema.from_dict({"work": GROUPED, "age": (0, 120, 16)})
+    assert schema["work"].coding.level_sizes == (7, 5, 4)
+    assert schema.to_json()["columns"]["work"]["taxonomy"] == GROUPED["taxonomy"]
+    schema.write(tmp_path / "schema.toml")
+    text = (tmp_path / "schema.toml").read_text(encoding="utf-8")
+    assert 'taxonomy = [[["federal", "state"], "local"], ["own", "private"]]' in text
+    assert "taxonomy" not in text.split("age")[1]
+    again = Schema.read(tmp_path / "schema.toml")
+    assert again == schema == Schema.from_json(json.loads(json.dumps(schema.to_json())))
+    assert hash(again) == hash(schema)
+    assert again.canonical() == schema.canonical()
+
+
+def test_schemas_with_different_taxonomies_differ_and_without_one_nothing_changed():
+    plain = {key: value for key, value in GROUPED.items() if key != "taxonomy"}
+    other = {**GROUPED, "taxonomy": [["federal", "state"]]}
+    schemas = [Schema.from_dict({"work": column}) for column in (GROUPED, plain, other)]
+    assert len({schema.canonical() for schema in schemas}) == len(set(schemas)) == 3
+    assert b"taxonomy" not in schemas[1].canonical()
+
+
+def test_a_wrong_taxonomy_is_refused_with_the_column_and_the_remedy(tmp_path):
+    wrong = {**GROUPED, "taxonomy": [["federal", "provincial"]]}
+    message = "column 'work': the taxonomy names 'provincial', .* take it out of the taxonomy"
+    with pytest.raises(ValueError, match=message):
+        Schema.from_dict({"work": wrong})
+    file = tmp_path / "schema.toml"
+    file.write_text(
+        '[table]\nunit = "row"\n[columns.work]\nkind = "category"\nvalues = ["a", "b"]\n'
+        'taxonomy = [["a", "c"]]\n'
+    )
+    with pytest.raises(ValueError, match=r"schema\.toml: column 'work': the taxonomy names 'c'"):
+        Schema.read(file)

@@ -3,6 +3,7 @@
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -321,3 +322,117 @@ def test_codes_take_the_smallest_type():
 def test_an_empty_column_of_any_type_has_no_codes(coding):
     for dtype in (pl.String, pl.Float64, pl.Int8, pl.Null, pl.Boolean, pl.Date):
         assert len(coding.encode(pl.Series([], dtype=dtype)).codes) == 0
+
+
+def levels(coding: Coding) -> list[list[int]]:
+    assert coding.level_sizes == tuple(max(level) + 1 for level in map(list, coding.levels))
+    return [level.tolist() for level in coding.levels]
+
+
+def test_bins_are_joined_in_pairs_down_to_two():
+    assert Numbers.equal(0, 1, 16).level_sizes == (16, 8, 4, 2)
+    assert Integers(low=3, high=14).level_sizes == (12, 6, 3, 2)
+    assert Dates(low=date(2020, 1, 1), high=date(2020, 1, 17)).level_sizes == (17, 9, 5, 3, 2)
+    assert levels(Integers(low=0, high=4)) == [[0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [0, 0, 0, 0, 1]]
+    assert levels(Integers(low=0, high=2)) == [[0, 1, 2], [0, 0, 1]]
+    assert levels(Integers(low=0, high=1)) == [[0, 1]]
+    assert levels(Integers(low=7, high=7)) == [[0]]
+    assert levels(Booleans()) == [[0, 1]]
+
+
+def test_missing_and_other_stay_alone_at_every_level():
+    assert levels(Integers(low=0, high=3, missing="code")) == [[0, 1, 2, 3, 4], [0, 0, 1, 1, 2]]
+    grouped = Categories(
+        values=("a", "b", "c"), taxonomy=(("a", "c"),), missing="code", outside="other"
+    )
+    assert grouped.labels == ("a", "b", "c", "(other)", "(missing)")
+    assert levels(grouped) == [[0, 1, 2, 3, 4], [0, 1, 0, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("taxonomy", "expected"),
+    [
+        (None, []),
+        # One level; a value alone in a group, or in none, stays alone.
+        ((("a", "b"), ("c", "d"), ("e",)), [[0, 0, 1, 1, 2]]),
+        ((("a", "b"), ("c", "d"), "e"), [[0, 0, 1, 1, 2]]),
+        ((("a", "b"), ("c", "d")), [[0, 0, 1, 1, 2]]),
+        # Groups are numbered by their first value, in whatever order they are written.
+        ((("d", "c"), ("b", "a")), [[0, 0, 1, 1, 2]]),
+        ((("a", "e"),), [[0, 1, 2, 3, 0]]),
+        # Branches of unequal depth.
+        (((("a", "b"), "c"), ("d", "e")), [[0, 0, 1, 2, 2], [0, 0, 0, 1, 1]]),
+        ((("a", ("b", ("c", "d"))), "e"), [[0, 1, 2, 2, 3], [0, 1, 1, 1, 2], [0, 0, 0, 0, 1]]),
+        # All values in one group are no level.
+        (((("a", "b"), ("c", "d", "e")),), [[0, 0, 1, 1, 1]]),
+        ((((("a",), "b"),), "c"), [[0, 0, 1, 2, 3]]),
+    ],
+)
+def test_a_taxonomy_joins_the_values_of_its_groups_level_by_level(taxonomy, expected):
+    coding = Categories(values=tuple("abcde"), taxonomy=taxonomy)
+    assert levels(coding) == [[0, 1, 2, 3, 4], *expected]
+    assert coding_from_json(coding.to_json()) == coding
+    assert hash(coding_from_json(coding.to_json())) == hash(coding)
+
+
+def test_whole_numbers_that_are_names_have_taxonomies_too():
+    coding = coding_from_json(
+        {"kind": "category", "values": [10, 20, 30], "taxonomy": [[30, 10], 20]}
+    )
+    assert levels(coding)[1] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("taxonomy", "message"),
+    [
+        ([["a", "x"]], "names 'x', which is not among the values; add it"),
+        ([["a", 1]], "names 1, which is not among the values"),
+        ([["a", {"b": 1}]], "which is not among the values"),
+        ([["a", "b"], ["b", "c"]], "names 'b' twice; every value has one place"),
+        ([["a", "b"], []], "an empty group"),
+        ([], "an empty group"),
+        ("ab", "a taxonomy is a list of groups.*got str"),
+        (["a", "b"], "must join some of the values"),
+        ([["a", "b", "c"]], "must join some of the values, and not only all"),
+        ([["a"], ["b"], ["c"]], "must join some of the values"),
+    ],
+)
+def test_a_taxonomy_that_is_none_says_what_to_do(taxonomy, message):
+    with pytest.raises(ValueError, match=message):
+        coding_from_json({"kind": "category", "values": ["a", "b", "c"], "taxonomy": taxonomy})
+
+
+def test_a_taxonomy_is_not_nested_without_end():
+    deep: list = ["a", "b"]
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested more than 64 deep"):
+        coding_from_json({"kind": "category", "values": ["a", "b", "c"], "taxonomy": deep})
+
+
+def test_only_categories_declare_a_taxonomy():
+    with pytest.raises(ValueError, match=r"cannot be described by .*taxonomy"):
+        coding_from_json({"kind": "integer", "low": 0, "high": 3, "taxonomy": [[0, 1]]})
+
+
+@given(
+    st.recursive(st.just(None), lambda inner: st.lists(inner, min_size=1, max_size=4)), st.data()
+)
+def test_every_level_joins_groups_of_the_level_before(shape, data):
+    count = 0
+
+    def numbered(tree):
+        nonlocal count
+        if tree is None:
+            count += 1
+            return count - 1
+        return tuple(map(numbered, tree))
+
+    tree = numbered([[shape, None], None])
+    order = data.draw(st.permutations(range(count)))
+    coding = Categories(values=tuple(order), taxonomy=tree)
+    assert len(coding.levels) > 1
+    assert all(2 <= coarse < fine for fine, coarse in pairwise(coding.level_sizes))
+    for fine, coarse in pairwise(coding.levels):
+        assert len(set(zip(fine.tolist(), coarse.tolist(), strict=True))) == len(set(fine.tolist()))
+        assert list(dict.fromkeys(coarse.tolist())) == list(range(max(coarse) + 1))

@@ -1,6 +1,7 @@
 """Counting in memory agrees with counting by hand, whatever the shape."""
 
 import pickle
+import tracemalloc
 from itertools import combinations
 from math import prod
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.engines import Counts
 from sfumato.engines import memory as memory_module
+from sfumato.engines.condense import distinct_rows
 from sfumato.engines.cover import cover
 from sfumato.engines.memory import CodeTable, code_type
 
@@ -53,6 +55,125 @@ def test_many_marginals_over_several_blocks(monkeypatch):
     sets = [s for k in (1, 2) for s in combinations(range(5), k)] + [(5,), (3, 5)]
     for columns, counts in zip(sets, table.marginals(sets), strict=True):
         assert np.array_equal(counts, by_hand(table, columns))
+
+
+def test_many_rows_are_counted_in_a_few_merged_tables(monkeypatch):
+    monkeypatch.setattr(memory_module, "MANY_ROWS", 0)
+    table = random_table(3_000, (16, 4, 300, 2, 9, 1))
+    sets = [(), (5,), *combinations(range(6), 2), (3, 1, 0), (4, 3)]
+    merged: list[int] = []
+    monkeypatch.setattr(memory_module, "cover", lambda *asked: merged.append(1) or cover(*asked))
+    for columns, counts in zip(sets, table.marginals(sets), strict=True):
+        assert np.array_equal(counts, by_hand(table, columns))
+    assert merged
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sizes=st.lists(st.sampled_from([1, 2, 3, 5, 300]), min_size=5, max_size=7),
+    rows=st.integers(0, 300),
+    kinds=st.integers(1, 40),
+    data=st.data(),
+)
+def test_batches_of_many_tables_agree_with_counting_by_hand(sizes, rows, kinds, data):
+    # Few kinds of rows are counted with weights, many kinds one by one.
+    few = random_table(kinds, tuple(sizes))
+    chosen = np.random.default_rng(rows).integers(0, kinds, rows)
+    table = CodeTable([few.codes(c)[chosen] for c in range(len(sizes))], sizes)
+    subsets = [s for k in (0, 1, 2, 3) for s in combinations(range(len(sizes)), k)]
+    subsets = [s for s in subsets if prod(sizes[c] for c in s) < 10**5]
+    sets = data.draw(st.permutations([*subsets, *subsets, *subsets, *(s[::-1] for s in subsets)]))
+    assert len(sets) >= memory_module.MANY_TABLES
+    for columns, counts in zip(sets, table.marginals(sets), strict=True):
+        assert counts.dtype == np.int64
+        assert np.array_equal(counts, by_hand(table, columns))
+
+
+def test_few_distinct_rows_are_found_once_and_shared_by_views(monkeypatch):
+    few = random_table(20, (2,) * 8)
+    chosen = np.random.default_rng(1).integers(0, 20, 5_000)
+    table = CodeTable([few.codes(c)[chosen] for c in range(8)], few.sizes)
+    sets = list(combinations(range(8), 4))
+    expected = [by_hand(table, s) for s in sets]
+    assert all(map(np.array_equal, table.marginals(sets), expected))
+    monkeypatch.setattr(memory_module, "distinct_rows", None)
+    view = table.recoded([(c, None) for c in range(8)])
+    assert all(map(np.array_equal, view.marginals(sets), expected))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.sampled_from([1, 2, 3, 7, 300]), min_size=1, max_size=4),
+    rows=st.integers(0, 100),
+    number=st.integers(0, 5),
+    data=st.data(),
+)
+def test_a_recoded_table_counts_as_one_whose_codes_were_looked_up(sizes, rows, number, data):
+    table = random_table(rows, tuple(sizes))
+    generator = np.random.default_rng(number)
+    derived, columns, new_sizes = [], [], []
+    for _ in range(number):
+        source = data.draw(st.integers(0, len(sizes) - 1))
+        recoding = generator.integers(0, data.draw(st.sampled_from([1, 2, 400])), sizes[source])
+        derived.append((source, data.draw(st.sampled_from([None, recoding]))))
+        changed = np.arange(sizes[source]) if derived[-1][1] is None else recoding
+        columns.append(changed[table.codes(source)])
+        new_sizes.append(int(changed.max()) + 1)
+    view = table.recoded(derived)
+    assert isinstance(view, Counts)
+    assert view.sizes == tuple(new_sizes)
+    assert view.rows == rows
+    assert [view.codes(c).tolist() for c in range(number)] == [c.tolist() for c in columns]
+    copied = [c.astype(code_type(s)) for c, s in zip(columns, new_sizes, strict=True)]
+    same = CodeTable(copied, new_sizes) if number else None
+    sets = [(), *combinations(range(number), 1), *combinations(range(number), 2)]
+    for one, counts in zip(sets, view.marginals(sets), strict=True):
+        assert np.array_equal(counts, by_hand(same, one) if same else np.array(rows))
+    if same is not None:
+        for found, wanted in zip(view.distinct([0]), same.distinct([0]), strict=True):
+            assert np.array_equal(found, wanted)
+        values = [np.arange(size) for size in new_sizes]
+        everything = range(number)
+        assert (view.products(everything, values) == same.products(everything, values)).all()
+
+
+def test_a_view_of_a_view_looks_up_twice_and_cannot_be_written_to():
+    table = random_table(200, (9, 4))
+    halves = table.recoded([(1, None), (0, np.arange(9) // 2)])
+    quarters = halves.recoded([(1, np.arange(5) // 2), (0, [3, 2, 1, 0])])
+    assert quarters.sizes == (3, 4)
+    assert quarters.codes(0).tolist() == (table.codes(0) // 4).tolist()
+    assert quarters.codes(1).tolist() == (3 - table.codes(1)).tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        quarters.codes(0)[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ((2, None), "numbered 0 to 1"),
+        ((0, np.arange(8)), "each of its 9 codes"),
+        ((0, np.arange(9) - 1), "whole number from 0"),
+        ((0, np.arange(9) / 2), "whole number from 0"),
+    ],
+)
+def test_a_recoding_that_does_not_fit_its_column_is_refused(column, message):
+    with pytest.raises(ValueError, match=message):
+        random_table(5, (9, 4)).recoded([column])
+
+
+def test_a_view_of_a_mapped_table_looks_up_a_block_at_a_time(tmp_path):
+    rows, path = 2**22, tmp_path / "codes"
+    (np.arange(rows) % 16).astype(np.uint8).tofile(path)
+    table = CodeTable([np.memmap(path, dtype=np.uint8, mode="r")], (16,))
+    view = table.recoded([(0, np.arange(16) >> bit & 1) for bit in range(4)])
+    view.marginals([(0,)])  # compiled and mapped before memory is watched
+    tracemalloc.start()
+    pairs = view.marginals(list(combinations(range(4), 2)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < rows / 4
+    assert all((counts == rows // 4).all() for counts in pairs)
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=8), st.data())
@@ -106,6 +227,26 @@ def test_distinct_rows_over_several_chunks(monkeypatch):
     assert np.array_equal(whole[1], parts[1])
 
 
+def test_rows_too_wide_for_one_word_are_told_apart_and_ordered():
+    sizes = (2**32, 2, 2**32, 3, 2**32)
+    columns = [[5, 5, 2**32 - 1, 5, 0], [1, 0, 1, 1, 0], [7, 7, 7, 7, 0], [2] * 5, [0, 9, 0, 0, 0]]
+    table = CodeTable(
+        [np.array(c, dtype=code_type(s)) for c, s in zip(columns, sizes, strict=True)], sizes
+    )
+    rows, weights = table.distinct((0, 1, 2, 3, 4))
+    expected = [[0, 0, 0, 2, 0], [5, 0, 7, 2, 9], [5, 1, 7, 2, 0], [2**32 - 1, 1, 7, 2, 0]]
+    assert rows.tolist() == expected
+    assert weights.tolist() == [1, 1, 2, 1]
+
+
+def test_distinct_rows_are_given_up_when_they_are_too_many():
+    chunk = [np.arange(10, dtype=np.uint8), np.zeros(10, dtype=np.uint8)]
+    assert distinct_rows([chunk, chunk], (10, 2), most=9) is None
+    found = distinct_rows([chunk, chunk], (10, 2), most=10)
+    assert found is not None
+    assert found[1].tolist() == [2] * 10
+
+
 def test_products_are_exact_beyond_64_bits_and_do_not_depend_on_order():
     sizes = (4, 3, 5)
     table = random_table(500, sizes)
@@ -145,7 +286,29 @@ def test_a_table_of_codes_is_checked_read_only_and_not_pickled():
     table = random_table(5, (2, 3))
     with pytest.raises(ValueError, match="read-only"):
         table.codes(0)[0] = 1
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        table.codes(0).flags.writeable = True
     with pytest.raises(TypeError, match="not pickled"):
         pickle.dumps(table)
     assert repr(table) == "CodeTable(sizes=(2, 3))"
     assert isinstance(table, Counts)
+
+
+def test_whoever_made_the_codes_cannot_change_them_afterwards(tmp_path):
+    codes = np.array([0, 1, 1], dtype=np.uint8)
+    codes.flags.writeable = False
+    table = CodeTable([codes, codes[::-1]], (2, 2))
+    codes.flags.writeable = True
+    codes[:] = 0
+    assert table.codes(0).tolist() == [0, 1, 1]
+    assert table.codes(1).tolist() == [1, 1, 0]
+    codes.tofile(tmp_path / "codes")
+    open_map = np.memmap(tmp_path / "codes", dtype=np.uint8, mode="r+")
+    copied = CodeTable([open_map], (2,))
+    open_map[:] = 1
+    assert copied.codes(0).tolist() == [0, 0, 0]
+    mapped = np.memmap(tmp_path / "codes", dtype=np.uint8, mode="r")
+    kept = CodeTable([mapped], (2,)).codes(0)
+    assert np.shares_memory(kept, mapped)
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        kept.flags.writeable = True

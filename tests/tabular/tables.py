@@ -38,6 +38,12 @@ def table(rows, **options):
     return Table(frame(rows), schema(**options))
 
 
+def single(values, rows, **options):
+    """A table of one column, of which every row holds the first value."""
+    only = pl.DataFrame({"only": [values[0]] * rows}, schema={"only": pl.String})
+    return Table(only, Schema.from_dict({"only": values}, **options))
+
+
 def row_pairs():
     """Neighbours under add/remove of one row: empty and one, all equal and one different, any."""
     equal = [(0, "red", 5, True)] * 6

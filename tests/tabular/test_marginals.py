@@ -165,6 +165,31 @@ def test_under_replacement_the_total_is_the_public_number_of_rows():
     assert release.total == pytest.approx(40)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_clipped_tables_are_rescaled_one_by_one(relation):
+    data = tables.table(tables.made(40), relation=relation)
+    with noise.seeded(3):
+        release = Marginals(epsilon="1/5", repair="clip").release(data)
+    noisy = [entry.outputs[0].astype(float) for entry in release.transcript]
+    # All cells have the same noise, so a table's sum is as precise as its cells are few.
+    total = 40.0
+    if relation == "add_remove":
+        weights = [1 / table.size for table in noisy]
+        total = np.average([table.sum() for table in noisy], weights=weights)
+    assert any((table < 0).any() for table in noisy)
+    for table, released in zip(noisy, release.tables, strict=True):
+        kept = np.maximum(table, 0)
+        np.testing.assert_allclose(released, kept * total / kept.sum())
+    assert "need not agree" in release.words()
+    assert release.sample(10).height == 10
+
+
+def test_clipping_without_noise_is_exact():
+    data = tables.table(tables.made(500))
+    release = Marginals(epsilon=10**6, ways=3, repair="clip").release(data)
+    np.testing.assert_allclose(release.tables[0], data.counts.marginals([(0, 1, 2)])[0], atol=1e-6)
+
+
 def test_with_a_huge_budget_the_truth_comes_out():
     data = tables.table(tables.made(500))
     release = Marginals(epsilon=10**6).release(data)
@@ -217,6 +242,7 @@ def test_synthetic_rows_have_the_custodians_columns_and_the_right_dependence():
         ({"tables": [("colour", "left"), ("left", "colour")]}, "tables must be"),
         ({"ways": 0}, "ways must be a whole number of at least 1; got 0"),
         ({"ways": 1.5}, "ways must be"),
+        ({"repair": "hide"}, "repair must be one of 'consistent', 'clip'; got 'hide'"),
         ({"delta": 0}, "delta must be greater than 0 and less than 1"),
         ({"delta": 1}, "delta must be"),
         ({"delta": -1e-9}, "delta must be"),

@@ -115,9 +115,8 @@ def _compare(
         findings.largest = math.inf
         findings.fault(str(diverged))
         return None
-    size = unit_size(pair.here.public)
     for step, change in script.changes(mirror):
-        if not change.holds_for(size):
+        if not change.holds_for(_size(pair.here.public, script, step)):
             findings.fault(
                 f"{step.label!r} ({step.primitive.kind}): inputs are {float(change.measured):.6g} "
                 f"apart in {change.norm}, declared is {float(change.allowed):.6g} for one record"
@@ -135,6 +134,18 @@ def _compare(
             f"a transcript has a loss of {realised:.6g} where {promised:.6g} is promised"
         )
     return mirror
+
+
+def _size(public: Any, script: Recording, step: Recorded) -> int:
+    """Return by how many records the inputs of a step may differ when one unit changes.
+
+    Parallel parts are priced for add/remove, under replace-one for a group of two: the old record
+    and the new one may be in the same part.
+    """
+    parts = [cut.path for cut in script.transcript.slices if cut.part]
+    inside = any(step.path[: len(path)] == path for path in parts)
+    replaced = public.relation is Relation.REPLACE_ONE
+    return max(unit_size(public), 2 if replaced and inside else 1)
 
 
 def _figure(loss: Loss) -> float:

@@ -38,8 +38,26 @@ class MethodName(StrEnum):
 
     MARGINALS = "marginals"
     HISTOGRAM = "histogram"
+    MAJORITY = "majority"
+    PRIVATE_ERM = "private-erm"
+    PRIV_GENE = "priv-gene"
+    CONTINGENCY = "contingency"
+    FOURIER = "fourier"
+    INDEPENDENT = "independent"
+    MWEM = "mwem"
+    PRIV_BAYES = "priv-bayes"
     QUESTIONS = "questions"
     RANDOMIZED_RESPONSE = "randomized-response"
+
+
+#: Methods that promise a pure epsilon and nothing else.
+PURE = (
+    MethodName.QUESTIONS,
+    MethodName.RANDOMIZED_RESPONSE,
+    MethodName.MAJORITY,
+    MethodName.PRIVATE_ERM,
+    MethodName.PRIV_GENE,
+)
 
 
 class RelationName(StrEnum):
@@ -226,7 +244,7 @@ def _subject(
     schema: Path | None,
 ) -> Subject:
     """Return the method that is meant and the public part of the data it is tried on."""
-    if delta is not None and name in (MethodName.QUESTIONS, MethodName.RANDOMIZED_RESPONSE):
+    if delta is not None and name in PURE:
         raise Refusal(ExitCode.USAGE, f"{name} promises a pure epsilon; leave --delta out")
     if name is MethodName.RANDOMIZED_RESPONSE:
         return _survey(epsilon, relation, max_rows, schema)
@@ -287,10 +305,57 @@ def _table_subject(
 
             asked = _telling_questions(public)
             return Subject(Questions(epsilon=epsilon, questions=len(asked)), public, asked)
+        case MethodName.MAJORITY | MethodName.PRIVATE_ERM | MethodName.PRIV_GENE:
+            return Subject(_classifying(name, public, epsilon), public)
+        case MethodName.CONTINGENCY:
+            from sfumato.tabular.contingency import Contingency
+
+            return Subject(Contingency(epsilon=epsilon, delta=delta), public)
+        case MethodName.FOURIER:
+            from sfumato.tabular.fourier import Fourier
+
+            return Subject(Fourier(epsilon=epsilon, delta=delta), public)
+        case MethodName.INDEPENDENT:
+            from sfumato.tabular.independent import Independent
+
+            return Subject(Independent(epsilon=epsilon, delta=delta), public)
+        case MethodName.MWEM:
+            from sfumato.tabular.mwem import MWEM
+
+            return Subject(MWEM(epsilon=epsilon, delta=delta, rounds=2), public)
+        case MethodName.PRIV_BAYES:
+            from sfumato.tabular.privbayes import PrivBayes
+
+            # Tables of a few rows would have no parents; a fixed size lets the network be chosen.
+            return Subject(PrivBayes(epsilon=epsilon, delta=delta, cells=6), public)
         case _:
             from sfumato.tabular.marginals import Marginals
 
             return Subject(Marginals(epsilon=epsilon, delta=delta), public)
+
+
+def _classifying(name: MethodName, public: TablePublic, epsilon: str) -> AnyMethod:
+    """Return a method that guesses the last value of the last column."""
+    target = public.columns[-1]
+    given: dict[str, Any] = {
+        "epsilon": epsilon,
+        "target": target,
+        "positive": [public.labels(target)[-1]],
+    }
+    match name:
+        case MethodName.MAJORITY:
+            from sfumato.tabular.majority import Majority
+
+            return Majority(**given)
+        case MethodName.PRIVATE_ERM:
+            from sfumato.tabular.private_erm import PrivateERM
+
+            return PrivateERM(**given)
+        case _:
+            from sfumato.tabular.privgene import PrivGene
+
+            # A small one: what a generation loses does not depend on how many are in it.
+            return PrivGene(rounds=2, population=8, parents=2, **given)
 
 
 def _telling_questions(public: TablePublic) -> list[dict[str, Any]]:

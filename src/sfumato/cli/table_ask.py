@@ -12,6 +12,7 @@ import typer
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.reserve import reserved
 from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_names import refuse_extreme
 from sfumato.cli.table_options import (
     EngineChoice,
     EngineOption,
@@ -21,7 +22,6 @@ from sfumato.cli.table_options import (
     SeparatorOption,
     read_private,
     read_schema,
-    refuse_extreme,
     schema_path,
 )
 from sfumato.cli.table_release import opened_ledger, reported, usable_key

@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.reserve import reserved
 from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_methods import MethodOption, SetOption, chosen_method
 from sfumato.cli.table_options import (
     ColumnsOption,
     DeltaOption,
@@ -17,13 +18,12 @@ from sfumato.cli.table_options import (
     EpsilonOption,
     FileArgument,
     MaybeFileArgument,
-    MethodChoice,
-    MethodOption,
+    PositiveOption,
     SchemaOption,
     SeparatorOption,
     TableOption,
+    TargetOption,
     WaysOption,
-    chosen_method,
     read_private,
     read_public,
     read_schema,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.privacy.ledger import Ledger
-    from sfumato.tabular.noisy_tables import NoisyTables
+    from sfumato.privacy.release import Release
 
 
 def plan(
@@ -42,10 +42,13 @@ def plan(
     file: MaybeFileArgument = None,
     schema: SchemaOption = None,
     delta: DeltaOption = None,
-    method: MethodOption = MethodChoice.MARGINALS,
+    method: MethodOption = None,
     tables: TableOption = None,
     ways: WaysOption = None,
     columns: ColumnsOption = None,
+    target: TargetOption = None,
+    positive: PositiveOption = None,
+    further: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release would cost and how good it would be. Reads the schema only."""
@@ -56,6 +59,7 @@ def plan(
         recipe = chosen_method(
             public,
             method=method, epsilon=epsilon, delta=delta, tables=tables, ways=ways, columns=columns,
+            target=target, positive=positive, further=further,
         )  # fmt: skip
         planned = recipe.plan(public)
         screen.answer(plan_document(planned), lambda console: show_plan(console, planned))
@@ -66,10 +70,13 @@ def rehearse(
     file: MaybeFileArgument = None,
     schema: SchemaOption = None,
     delta: DeltaOption = None,
-    method: MethodOption = MethodChoice.MARGINALS,
+    method: MethodOption = None,
     tables: TableOption = None,
     ways: WaysOption = None,
     columns: ColumnsOption = None,
+    target: TargetOption = None,
+    positive: PositiveOption = None,
+    further: SetOption = None,
     rows: Annotated[
         int | None,
         typer.Option(help="How many rows to make up; by default rows_about of the schema.", min=0),
@@ -88,10 +95,11 @@ def rehearse(
         recipe = chosen_method(
             public,
             method=method, epsilon=epsilon, delta=delta, tables=tables, ways=ways, columns=columns,
+            target=target, positive=positive, further=further,
         )  # fmt: skip
         with reserved(out):
             with screen.working("rehearsing"):
-                made: NoisyTables = run(recipe, public, rows=rows)
+                made = run(recipe, public, rows=rows)
             if out is not None:
                 made.save(out)
         screen.answer(_document(made, out), lambda console: _show(console, made, out))
@@ -103,10 +111,13 @@ def release(
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the release.")],
     schema: SchemaOption = None,
     delta: DeltaOption = None,
-    method: MethodOption = MethodChoice.MARGINALS,
+    method: MethodOption = None,
     tables: TableOption = None,
     ways: WaysOption = None,
     columns: ColumnsOption = None,
+    target: TargetOption = None,
+    positive: PositiveOption = None,
+    further: SetOption = None,
     ledger: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="The ledger of the data, in which the loss is booked."),
@@ -122,7 +133,7 @@ def release(
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Release tables of counts: book the loss, add noise, repair, certify and save."""
+    """Release the table: book the loss, add noise, repair, certify and save."""
     with answering(as_json) as screen:
         # Whatever can be refused is refused before anything is spent.
         signing = usable_key(key)
@@ -132,6 +143,7 @@ def release(
         recipe = chosen_method(
             table.public,
             method=method, epsilon=epsilon, delta=delta, tables=tables, ways=ways, columns=columns,
+            target=target, positive=positive, further=further,
         )  # fmt: skip
         with reserved(out):
             with screen.working("releasing"):
@@ -180,8 +192,8 @@ def reported(screen: Screen, out: Path) -> Path:
         return save_report(out)
 
 
-def _document(made: NoisyTables, out: Path | None) -> dict[str, Any]:
-    """Return a release for programs; its counts are in its files."""
+def _document(made: Release, out: Path | None) -> dict[str, Any]:
+    """Return a release for programs; its data are in its files."""
     origin = made.provenance
     return {
         "release": None if out is None else str(out),
@@ -190,13 +202,29 @@ def _document(made: NoisyTables, out: Path | None) -> dict[str, Any]:
         "parameters": origin.method.parameters(),
         "guarantee": made.guarantee.to_json(),
         "ledger": origin.ledger,
-        "total": round(made.total, 3),
-        "tables": [[made.public.columns[c] for c in columns] for columns in made.sets],
+        **_own_facts(made),
         "words": made.words(),
     }
 
 
-def _show(console: Console, made: NoisyTables, out: Path | None) -> None:
+def _own_facts(made: Release) -> dict[str, Any]:
+    """Return what only a release of its kind can tell."""
+    from sfumato.tabular.noisy_tables import NoisyTables
+    from sfumato.tabular.synthetic import SyntheticTable
+
+    if isinstance(made, NoisyTables):
+        names = made.public.columns
+        tables = [[names[column] for column in columns] for columns in made.sets]
+        return {"total": round(made.total, 3), "tables": tables}
+    if isinstance(made, SyntheticTable):
+        names = made.public.columns
+        parts = [[names[column] for column in part.columns] for part in made.network.parts]
+        network = {"directed": made.network.directed, "parts": parts}
+        return {"total": round(made.total, 3), "rows": made.rows, "network": network}
+    return {}
+
+
+def _show(console: Console, made: Release, out: Path | None) -> None:
     """Print what was released and what is promised."""
     wrap = not console.is_terminal
     console.print(made.words(), soft_wrap=wrap)

@@ -149,7 +149,10 @@ class TablePublic(Public):
             )
             for size in self.sizes
         ]
-        return Table._of(self.schema, Taken(CodeTable(columns, self.sizes), 0))
+        table = Table._of(self.schema, Taken(CodeTable(columns, self.sizes), 0))
+        # It goes by the same public facts, the number of rows included, however many it has.
+        object.__setattr__(table, "_public", self)
+        return table
 
     def _document(self) -> dict[str, Any]:
         return {"schema": self.schema.to_json()}
@@ -247,10 +250,14 @@ class Table:
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
         code = hmac.new(key, digestmod=hashlib.sha256)
-        # A guess at the number of rows, or what a draft left out, says nothing about the data.
-        schema = replace(self._public.schema, rows_about=None, left_out=()).canonical()
-        code.update(f"sfumato table 1 {len(schema)} {self._table.rows} ".encode())
-        code.update(schema)
+        # A guess at the number of rows, a taxonomy, or what a draft left out says nothing about
+        # the data: with another one it is the same table.
+        schema = self._public.schema
+        columns = [replace(c, coding=c.coding.without_taxonomy()) for c in schema.columns]
+        plain = replace(schema, columns=tuple(columns), rows_about=None, left_out=())
+        declared = plain.canonical()
+        code.update(f"sfumato table 1 {len(declared)} {self._table.rows} ".encode())
+        code.update(declared)
         for number in range(len(self._table.sizes)):
             codes = self._table.codes(number)
             for first in range(0, len(codes), DIGEST_BLOCK):

@@ -19,11 +19,15 @@ __all__ = [
     "GraphCounts",
     "Integers64",
     "PointCounts",
+    "Recoding",
     "SequenceCounts",
     "checked_set",
 ]
 
 Integers64 = NDArray[np.int64]
+
+Recoding = tuple[int, NDArray[Any] | None]
+"""A column, and which new code each of its codes becomes; `None` leaves it as it is. Public."""
 
 MOST_CELLS = 2**28
 """The most cells of one dense marginal (2 GiB of counts)."""
@@ -48,6 +52,15 @@ class Counts(Protocol):
 
         Axis j of a table is column `set[j]`, so its shape is the sizes of the set in the order
         given; the empty set gives the number of rows as an array of no axes.
+        """
+        ...
+
+    def recoded(self, columns: Sequence[Recoding]) -> Counts:
+        """Return a view whose columns are looked up from columns of this table.
+
+        Column j is the new code of every code of its source. A recoding gives each code of the
+        source a whole number from 0, and the column's size is one more than the largest of them.
+        A view takes no memory: codes are looked up when they are counted.
         """
         ...
 

@@ -1,7 +1,8 @@
-"""The hot loops of counting, compiled by Numba.
+"""The hot loop of counting, compiled by Numba.
 
-Imported only when something is counted. Indices are built block by block so that a block of codes
-and the table it is counted into stay in the cache.
+Imported only when something is counted. Tables are counted in lexicographic order of their
+columns, so that a table shares the cell indices of the columns it begins with alike with the one
+before: all but its last column cost nothing in a batch of thousands of small tables.
 """
 
 from __future__ import annotations
@@ -11,26 +12,61 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["extend", "start", "tally"]
+__all__ = ["count_block"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def start(index: Any, codes: Any) -> None:
-    """Let a block of cell indices be the codes of one column."""
-    for i in range(codes.size):
-        index[i] = codes[i]
+def count_block(
+    counts: Any,
+    places: Any,
+    tables: Any,
+    lengths: Any,
+    shared: Any,
+    sizes: Any,
+    codes: Any,
+    weights: Any,
+    index: Any,
+) -> None:
+    """Count one block of rows into every table.
 
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def extend(index: Any, codes: Any, size: Any) -> None:
-    """Append one more column of a given domain size to the mixed-radix cell indices."""
-    radix = np.uint32(size)
-    for i in range(codes.size):
-        index[i] = index[i] * radix + np.uint32(codes[i])
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def tally(counts: Any, index: Any, rows: Any) -> None:
-    """Count the first `rows` cell indices."""
-    for i in range(rows):
-        counts[index[i]] += 1
+    Parameters
+    ----------
+    counts
+        The cells of all tables, one table after the other; added to.
+    places
+        Where each table begins in `counts`.
+    tables, lengths
+        The columns of each table, and how many they are; at least one.
+    shared
+        With how many columns each table begins like the one before it.
+    sizes
+        The domain size of each column.
+    codes
+        The codes of the block: one row for each column.
+    weights
+        How often each row of the block occurs.
+    index
+        Scratch: cell indices of the first columns of a table, for each number of them.
+    """
+    rows = weights.size
+    for t in range(lengths.size):
+        last = lengths[t] - 1
+        for depth in range(shared[t], last):
+            column = codes[tables[t, depth]]
+            if depth == 0:
+                for i in range(rows):
+                    index[0, i] = column[i]
+            else:
+                radix = np.uint32(sizes[tables[t, depth]])
+                for i in range(rows):
+                    index[depth, i] = index[depth - 1, i] * radix + column[i]
+        column = codes[tables[t, last]]
+        cells = counts[places[t] : places[t + 1]]
+        if last == 0:
+            for i in range(rows):
+                cells[column[i]] += weights[i]
+        else:
+            before = index[last - 1]
+            radix = np.uint32(sizes[tables[t, last]])
+            for i in range(rows):
+                cells[before[i] * radix + column[i]] += weights[i]

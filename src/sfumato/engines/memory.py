@@ -2,31 +2,45 @@
 
 A table is encoded once to columns of uint8, uint16 or uint32 and never read again. Rows stream
 through the cache in blocks, and every marginal of a batch is counted in the same pass, so a
-memory-mapped snapshot is read once a batch. The codes cannot be written to afterwards.
+memory-mapped snapshot is read once a batch. Coarser columns and bits of columns are looked up block
+by block and never kept. The codes cannot be written to afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.counts import MOST_CELLS, Integers64, checked_set
+from sfumato.engines.batch import Batch
+from sfumato.engines.condense import distinct_rows
+from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, checked_set
 from sfumato.engines.cover import SMALL_TABLE, cover
 
 __all__ = ["CodeTable", "code_type"]
 
-BLOCK = 2**16
-"""Rows of one block of counting."""
+BLOCK = 2**12
+"""Rows of one block of counting: its codes and indices stay in the second-level cache."""
 
-CHUNK = 2**22
+CHUNK = 2**20
 """Rows of one chunk of sorting."""
 
 DENSE = 2**22
 """Up to so many cells, distinct rows are found by counting them all."""
+
+MANY_TABLES = 64
+"""From so many tables on, it pays to look for the distinct rows first."""
+
+FEW_DISTINCT = 2**16
+"""Distinct rows are counted with weights only if they are no more than this."""
+
+MANY_ROWS = 2**16
+"""From so many rows on, a pass over them costs more than summing a merged table."""
 
 
 def code_type(size: int) -> np.dtype[Any]:
@@ -40,21 +54,73 @@ def code_type(size: int) -> np.dtype[Any]:
     raise ValueError(f"a domain has at most 2**32 values; got {size}; use fewer bins")
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of codes, column by column, each with a weight unless all weigh one."""
+
+    columns: list[NDArray[Any]]
+    length: int
+    weights: Integers64 | None = None
+
+
+class _Codes:
+    """The codes that a table and all its recoded views share."""
+
+    __slots__ = ("_condensed", "_sought", "keep", "rows", "sizes")
+
+    def __init__(
+        self, columns: Sequence[NDArray[Any]], sizes: tuple[int, ...], keep: object
+    ) -> None:
+        self.sizes = sizes
+        self.keep = keep
+        length = len(columns[0])
+        self.rows = _Rows([self._adopt(i, c, length) for i, c in enumerate(columns)], length)
+        self._condensed: _Rows | None = None
+        self._sought = False
+
+    def _adopt(self, number: int, column: NDArray[Any], length: int) -> NDArray[Any]:
+        """Check one column of codes and return it as one that nobody can write to."""
+        size = self.sizes[number]
+        if column.ndim != 1 or len(column) != length:
+            raise ValueError(f"column {number} must be one array as long as the others")
+        if column.dtype != code_type(size):
+            raise ValueError(f"column {number} must have type {code_type(size)} for {size} codes")
+        column = _immutable(column)
+        if length and size < 2 ** (8 * column.itemsize) and int(column.max()) >= size:
+            raise ValueError(f"column {number} holds a code outside its domain of {size}")
+        return column
+
+    def condensed(self) -> _Rows:
+        """Return the distinct rows with their weights where they are few, else all rows."""
+        if not self._sought:
+            # Which it is depends on private values, but changes nothing besides the time.
+            most = min(self.rows.length // 4, FEW_DISTINCT)
+            parts = _parts(self.rows.length, 2 * FEW_DISTINCT)
+            chunks = ([column[part] for column in self.rows.columns] for part in parts)
+            found = distinct_rows(chunks, self.sizes, most)
+            if found is not None:
+                columns, weights = found
+                narrow = [c.astype(code_type(s)) for c, s in zip(columns, self.sizes, strict=True)]
+                self._condensed = _Rows(narrow, len(weights), weights)
+            self._sought = True
+        return self.rows if self._condensed is None else self._condensed
+
+
 class CodeTable:
     """A private table of codes, column by column, and every way of counting in it.
 
     Parameters
     ----------
     columns
-        One array of codes for each column, all of the same length. They are kept, not copied,
-        and made read-only.
+        One array of codes for each column, all of the same length. An array that could still be
+        written to is copied; a read-only memory map is kept.
     sizes
         The public size of each column's domain.
     keep
         Whatever must live as long as the codes do, such as the folder of a snapshot.
     """
 
-    __slots__ = ("_columns", "_keep", "_rows", "_sizes")
+    __slots__ = ("_codes", "_recodings", "_sizes")
 
     def __init__(
         self,
@@ -66,27 +132,13 @@ class CodeTable:
         if len(columns) != len(sizes) or not columns:
             raise ValueError(f"{len(sizes)} sizes need as many columns; got {len(columns)}")
         self._sizes = tuple(int(size) for size in sizes)
-        self._rows = len(columns[0])
-        self._keep = keep
-        self._columns = [self._adopt(i, column) for i, column in enumerate(columns)]
-
-    def _adopt(self, number: int, column: NDArray[Any]) -> NDArray[Any]:
-        """Check one column of codes and make it read-only."""
-        size = self._sizes[number]
-        if column.ndim != 1 or len(column) != self._rows:
-            raise ValueError(f"column {number} must be one array as long as the others")
-        if column.dtype != code_type(size):
-            raise ValueError(f"column {number} must have type {code_type(size)} for {size} codes")
-        if self._rows and size < 2 ** (8 * column.itemsize) and int(column.max()) >= size:
-            raise ValueError(f"column {number} holds a code outside its domain of {size}")
-        column = column.view()
-        column.flags.writeable = False
-        return column
+        self._codes = _Codes(columns, self._sizes, keep)
+        self._recodings: tuple[Recoding, ...] = tuple((c, None) for c in range(len(sizes)))
 
     @property
     def rows(self) -> int:
         """The number of rows that were let in. Private under add/remove."""
-        return self._rows
+        return self._codes.rows.length
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -101,7 +153,53 @@ class CodeTable:
 
     def codes(self, column: int) -> NDArray[Any]:
         """Return the read-only codes of one column. Private."""
-        return self._columns[column]
+        codes = self._look_up(self._codes.rows, column, slice(None))
+        codes.flags.writeable = False
+        return codes
+
+    def _look_up(self, rows: _Rows, column: int, part: slice) -> NDArray[Any]:
+        """Return the codes of one column in some of the rows."""
+        source, recoding = self._recodings[column]
+        codes = rows.columns[source][part]
+        return codes if recoding is None else recoding[codes]
+
+    def recoded(self, columns: Sequence[Recoding]) -> CodeTable:
+        """Return a view whose columns are looked up from columns of this table.
+
+        Parameters
+        ----------
+        columns
+            For each column of the view: the column it comes from, and which new code each code of
+            that column becomes, or `None` for the column as it is. Public. The new codes are
+            0 … size−1, of which the largest occurs.
+
+        Notes
+        -----
+        Codes are looked up when they are counted, so a view takes no memory. A row of the view
+        is a function of the same row of the table: what one record can change stays the same.
+        """
+        view = CodeTable.__new__(CodeTable)
+        view._codes = self._codes
+        pairs = [self._recoding(int(source), recoding) for source, recoding in columns]
+        view._recodings = tuple(recoding for recoding, _ in pairs)
+        view._sizes = tuple(size for _, size in pairs)
+        return view
+
+    def _recoding(self, source: int, recoding: NDArray[Any] | None) -> tuple[Recoding, int]:
+        """Return one column of a view in terms of the codes that are kept, and its size."""
+        checked_set((source,), self._sizes)
+        if recoding is None:
+            return self._recodings[source], self._sizes[source]
+        new = np.asarray(recoding)
+        if new.shape != (self._sizes[source],) or new.dtype.kind not in "iu" or new.min() < 0:
+            raise ValueError(
+                f"a recoding of column {source} gives each of its {self._sizes[source]} codes a "
+                "whole number from 0"
+            )
+        size = int(new.max()) + 1
+        new = new.astype(code_type(size))
+        inner, before = self._recodings[source]
+        return (inner, _immutable(new if before is None else new[before])), size
 
     def marginals(self, sets: Sequence[Sequence[int]]) -> list[Integers64]:
         """Return one contingency table for each set of columns, all from one pass."""
@@ -113,38 +211,35 @@ class CodeTable:
                     f"the marginal of columns {columns} has {cells} cells, more than {MOST_CELLS}; "
                     "ask for fewer columns or declare fewer bins"
                 )
-        if not asked:
-            return []
-        # Summing a merged table must stay cheaper than the passes it saves.
-        tables = cover(asked, self._sizes, max(16, min(SMALL_TABLE, self._rows // 4)))
-        counted = dict(zip(tables, self._count(tables), strict=True))
-        smallest_first = sorted(tables, key=lambda table: counted[table].size)
-        members = [(set(table), table) for table in smallest_first]
-        answers: list[Integers64] = []
-        for columns in asked:
-            wanted = set(columns)
-            table = next(table for inside, table in members if wanted <= inside)
-            answers.append(self._project(columns, table, counted[table]))
-        return answers
+        rows = self._codes.rows if len(asked) < MANY_TABLES else self._codes.condensed()
+        # Finding what to merge costs more with every table, a pass over the rows with every row.
+        if rows.length < max(MANY_ROWS, 8 * len(asked)):
+            inside = {columns: tuple(sorted(columns)) for columns in asked}
+        else:
+            inside = self._merged(asked)
+        counted = self._count(set(inside.values()), rows)
+        return [self._project(s, inside[s], counted[inside[s]]) for s in asked]
 
-    def _count(self, tables: list[tuple[int, ...]]) -> list[Integers64]:
+    def _merged(self, asked: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Return for each set the smallest of a few larger tables that hold them all."""
+        tables = cover(asked, self._sizes, SMALL_TABLE)
+        tables.sort(key=lambda table: prod(self._sizes[column] for column in table))
+        members = [(set(table), table) for table in tables]
+        return {
+            columns: next(table for inside, table in members if inside.issuperset(columns))
+            for columns in asked
+        }
+
+    def _count(
+        self, tables: set[tuple[int, ...]], rows: _Rows
+    ) -> dict[tuple[int, ...], Integers64]:
         """Count each table, flat, in one pass over the rows."""
-        from sfumato.engines.kernels import extend, start, tally
-
-        flat = [np.zeros(prod(self._sizes[c] for c in t), dtype=np.int64) for t in tables]
-        index = np.empty(BLOCK, dtype=np.uint32)
-        for first in range(0, self._rows, BLOCK):
-            block = [column[first : first + BLOCK] for column in self._columns]
-            length = len(block[0])
-            for table, counts in zip(tables, flat, strict=True):
-                if not table:
-                    counts[0] += length
-                    continue
-                start(index, block[table[0]])
-                for column in table[1:]:
-                    extend(index, block[column], self._sizes[column])
-                tally(counts, index, length)
-        return flat
+        batch = Batch([table for table in tables if table], self._sizes, BLOCK)
+        for first in range(0, rows.length if batch.tables else 0, BLOCK):
+            part = slice(first, first + BLOCK)
+            codes = [self._look_up(rows, column, part) for column in batch.columns]
+            batch.add(codes, None if rows.weights is None else rows.weights[part])
+        return {(): np.full(1, self.rows, dtype=np.int64), **batch.cells()}
 
     def _project(
         self, columns: tuple[int, ...], table: tuple[int, ...], counts: Integers64
@@ -159,23 +254,19 @@ class CodeTable:
     def distinct(self, columns: Sequence[int]) -> tuple[NDArray[np.uint32], Integers64]:
         """Return the distinct rows of some columns, in lexicographic order, and their counts."""
         asked = checked_set(columns, self._sizes)
-        if prod(self._sizes[c] for c in asked) <= DENSE:
+        sizes = [self._sizes[column] for column in asked]
+        if prod(sizes) <= DENSE:
             # A dense table is quicker than any sort.
             counts = self.marginals([asked])[0]
             cells = np.argwhere(counts > 0).astype(np.uint32)
             return cells, counts[counts > 0].reshape(-1)
-        rows = np.zeros((0, len(asked)), dtype=np.uint32)
-        weights = np.zeros(0, dtype=np.int64)
-        for first in range(0, self._rows, CHUNK):
-            length = min(CHUNK, self._rows - first)
-            chunk = np.empty((length, len(asked)), dtype=np.uint32)
-            for position, column in enumerate(asked):
-                chunk[:, position] = self._columns[column][first : first + length]
-            rows, weights = _merge(
-                np.concatenate([rows, chunk]),
-                np.concatenate([weights, np.ones(length, dtype=np.int64)]),
-            )
-        return rows, weights
+        parts = (
+            [self._look_up(self._codes.rows, column, part) for column in asked]
+            for part in _parts(self.rows, CHUNK)
+        )
+        found = distinct_rows(parts, sizes)
+        assert found is not None
+        return np.stack(found[0], axis=1), found[1]
 
     def products(
         self, columns: Sequence[int], values: Sequence[NDArray[np.int64]]
@@ -199,13 +290,21 @@ class CodeTable:
         return matrix
 
 
-def _merge(rows: NDArray[np.uint32], weights: Integers64) -> tuple[NDArray[np.uint32], Integers64]:
-    """Return the distinct rows in lexicographic order with their weights added up."""
-    order = np.lexsort(rows.T[::-1])
-    rows, weights = rows[order], weights[order]
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[new], np.add.reduceat(weights, np.flatnonzero(new))
+def _parts(rows: int, length: int) -> Iterator[slice]:
+    """Yield the rows of a table in chunks of some length."""
+    for first in range(0, rows, length):
+        yield slice(first, first + length)
+
+
+def _immutable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that nobody can make writable again, a copy unless it is one already."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    # An array that owns its memory can always be made writable again by whoever holds it.
+    if isinstance(owner, bytes | mmap.mmap) and memoryview(owner).readonly:
+        return array.view(np.ndarray)
+    return np.frombuffer(array.tobytes(), dtype=array.dtype)
 
 
 def _whole(values: NDArray[np.int64], size: int) -> NDArray[np.object_]:

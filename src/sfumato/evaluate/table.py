@@ -1,4 +1,4 @@
-"""How far a release of tables is from the private table it was made of.
+"""How far a release of a table is from the private table it was made of.
 
 NOT PRIVATE. Every figure here is computed from the private data without noise: it is for the
 custodian's eyes, costs no budget because it may not leave the house, and is never part of a
@@ -7,15 +7,24 @@ release, a certificate or a report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato import noise
+from sfumato.data.table import Table
+from sfumato.evaluate.association import Associations, associations
+from sfumato.evaluate.classifiers import Classification, train_and_test
+from sfumato.evaluate.ranges import RangeErrors, range_errors
+from sfumato.evaluate.sides import Comparable, check_same_columns, counted, held, side_of
+from sfumato.evaluate.warning import WARNING
+from sfumato.tabular.noisy_tables import NoisyTables
+from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = [
     "WARNING",
@@ -27,20 +36,10 @@ __all__ = [
     "total_variation",
 ]
 
-WARNING = (
-    "Not private: these figures were computed from the private data without noise. They are for "
-    "the custodian's eyes; do not publish them with the release."
-)
-
-
-class TablesOfCounts(Protocol):
-    """A release that answers with counts for the combinations of columns it holds."""
-
-    public: TablePublic
-    sets: tuple[tuple[int, ...], ...]
-
-    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
-        """Return released counts, one axis a column."""
+#: Of more combinations of columns than this, a random part is compared.
+MOST_SETS = 5000
+#: Tables of more cells than this are not compared cell by cell.
+MOST_CELLS = 2**24
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,14 @@ class Summary:
         One distance a table that the release holds.
     missing
         How many tables of the family no released table holds.
+    left_out
+        How many tables were not compared because they are too many or too large.
     """
 
     what: str
     distances: tuple[Distance, ...]
     missing: int = 0
+    left_out: int = 0
 
     @property
     def average(self) -> float | None:
@@ -100,6 +102,7 @@ class Summary:
             "what": self.what,
             "average_total_variation": self.average,
             "missing": self.missing,
+            "left_out": self.left_out,
             "tables": [
                 {"columns": list(item.columns), "total_variation": item.total_variation}
                 for item in self.distances
@@ -114,13 +117,22 @@ class Evaluation:
     Parameters
     ----------
     released
-        The tables as they were released.
+        The tables as they were released, or as they were counted for released rows.
     by_ways
         All one-way tables, all two-way tables, and so on, as far as the release holds them.
+    associations
+        How far off the dependence of each two columns is.
+    ranges
+        How far off counts of random ranges are; `None` where none were asked for.
+    classifications
+        How well rules learnt from the released rows predict private ones, one a target.
     """
 
     released: Summary
     by_ways: tuple[Summary, ...]
+    associations: Associations
+    ranges: RangeErrors | None = None
+    classifications: tuple[Classification, ...] = ()
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
@@ -134,6 +146,9 @@ class Evaluation:
             "warning": WARNING,
             "released": self.released.to_json(),
             "by_ways": [summary.to_json() for summary in self.by_ways],
+            "associations": self.associations.to_json(),
+            "ranges": None if self.ranges is None else self.ranges.to_json(),
+            "classifications": [item.to_json() for item in self.classifications],
         }
 
 
@@ -152,41 +167,66 @@ def total_variation(first: NDArray[Any], second: NDArray[Any]) -> float:
 
 
 def _distances(
-    table: Table, release: TablesOfCounts, sets: Iterable[tuple[int, ...]]
-) -> tuple[Distance, ...]:
-    """Return the distance of each combination of columns, counted in one pass."""
-    wanted = list(sets)
-    names = table.public.columns
-    truth = table.counts.marginals(wanted)
-    found = []
-    for columns, counts in zip(wanted, truth, strict=True):
-        chosen = tuple(names[column] for column in columns)
-        found.append(Distance(chosen, total_variation(counts, release.counts(chosen))))
-    return tuple(found)
+    table: Table, release: Comparable, what: str, sets: Sequence[tuple[int, ...]], *, others: int
+) -> Summary:
+    """Compare the combinations of columns that the release holds, counted in batches.
+
+    Parameters
+    ----------
+    table, release
+        The two sides.
+    what
+        Which tables, in words.
+    sets
+        The combinations of columns.
+    others
+        How many further ones of the family were left out because they are too many.
+    """
+    names, sizes = table.public.columns, table.public.sizes
+    known = [columns for columns in sets if held(release, columns)]
+    small = [columns for columns in known if prod(sizes[c] for c in columns) <= MOST_CELLS]
+    found = [
+        Distance(tuple(names[column] for column in columns), total_variation(truth, released))
+        for columns, (truth, released) in counted([table.counts, side_of(release)], small, sizes)
+    ]
+    left_out = others + len(known) - len(small)
+    return Summary(what, tuple(found), len(sets) - len(known), left_out)
 
 
-def _of_ways(table: Table, release: TablesOfCounts, ways: int) -> Summary:
-    """Compare all combinations of `ways` columns that the release holds."""
-    every = list(combinations(range(len(table.public.columns)), ways))
-    held = [item for item in every if any(set(item) <= set(columns) for columns in release.sets)]
-    return Summary(
-        f"all {ways}-way tables", _distances(table, release, held), len(every) - len(held)
-    )
+def _of_ways(table: Table, release: Comparable, ways: int) -> Summary:
+    """Compare all combinations of `ways` columns, or a random part of very many."""
+    columns = len(table.public.columns)
+    every = comb(columns, ways)
+    if every <= MOST_SETS:
+        sets = list(combinations(range(columns), ways))
+    else:
+        # The same part each time, so that two releases can be compared by it.
+        generator = noise.generator(ways)
+        drawn = {
+            tuple(sorted(generator.permutation(columns)[:ways].tolist())) for _ in range(MOST_SETS)
+        }
+        sets = sorted(drawn)
+    return _distances(table, release, f"all {ways}-way tables", sets, others=every - len(sets))
 
 
-def _check_same_columns(table: Table, release: TablesOfCounts) -> None:
-    """Raise unless the table and the release speak of the same columns and values."""
-    mine, theirs = table.public.schema, release.public.schema
-    if [c.coding for c in mine.columns] != [c.coding for c in theirs.columns] or (
-        mine.names != theirs.names
-    ):
-        raise ValueError(
-            "the release was made with another schema than this table has; evaluate it with the "
-            "schema it was made with"
-        )
+def _own_sets(release: Comparable) -> tuple[str, list[tuple[int, ...]]]:
+    """Return the combinations of columns that a release was made of."""
+    if isinstance(release, NoisyTables):
+        return "the released tables", list(release.sets)
+    if isinstance(release, SyntheticTable):
+        sets = {tuple(sorted(set(part.columns))) for part in release.network.parts}
+        return "the tables of the model", sorted(sets)
+    return "the columns", [(column,) for column in range(len(release.public.columns))]
 
 
-def evaluate(table: Table, release: TablesOfCounts, *, ways: Sequence[int] = (1, 2)) -> Evaluation:
+def evaluate(
+    table: Table,
+    release: Comparable,
+    *,
+    ways: Sequence[int] = (1, 2),
+    queries: int = 0,
+    predict: Sequence[str] = (),
+) -> Evaluation:
     """Compare a release with the private table. Not private.
 
     Parameters
@@ -194,28 +234,48 @@ def evaluate(table: Table, release: TablesOfCounts, *, ways: Sequence[int] = (1,
     table
         The private table, with its contributions bounded as for the release.
     release
-        The release of it.
+        The release of it: tables of counts, synthetic rows, or a table of rows made otherwise.
     ways
-        For how many columns at a time all combinations are compared as well.
+        For how many columns at a time all combinations are compared.
+    queries
+        How many random ranges of the ordered columns are counted on both sides.
+    predict
+        Columns that are predicted from all others by rules learnt from released rows.
 
     Notes
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    _check_same_columns(table, release)
+    check_same_columns(table, release)
     most = len(table.public.columns)
     if any(not 1 <= number <= most for number in ways):
         raise ValueError(f"ways must be from 1 to the number of columns, {most}; got {list(ways)}")
-    released = Summary("the released tables", _distances(table, release, release.sets))
-    return Evaluation(released, tuple(_of_ways(table, release, number) for number in ways))
+    if predict and isinstance(release, NoisyTables):
+        raise ValueError(
+            "rules are learnt from released rows, and this release is of tables; release a "
+            "synthetic table, or leave predict out"
+        )
+    table.public.schema.indices(predict)
+    what, own = _own_sets(release)
+    return Evaluation(
+        _distances(table, release, what, own, others=0),
+        tuple(_of_ways(table, release, number) for number in ways),
+        associations(table, release),
+        range_errors(table, release, queries=queries) if queries else None,
+        tuple(
+            train_and_test(table, release, target=name)
+            for name in predict
+            if not isinstance(release, NoisyTables)
+        ),
+    )
 
 
-def average_total_variation(table: Table, release: TablesOfCounts, *, ways: int) -> float | None:
+def average_total_variation(table: Table, release: Comparable, *, ways: int) -> float | None:
     """Return the average distance over all tables of `ways` columns that the release holds.
 
     Notes
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    (summary,) = evaluate(table, release, ways=(ways,)).by_ways
-    return summary.average
+    check_same_columns(table, release)
+    return _of_ways(table, release, ways).average

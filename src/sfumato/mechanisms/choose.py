@@ -22,6 +22,7 @@ from sfumato import noise
 from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.rounding import round_down, sqrt_down
 
 Law = Literal["permute-and-flip", "exponential"]
 
@@ -143,6 +144,27 @@ class Choose(Primitive):
         """Return the candidates whose scores move most, either way."""
         difference = value - neighbour
         return [int(difference.argmax()), int(difference.argmin())]
+
+
+def choose_within(loss: Loss, candidates: int, sensitivity: Fraction) -> Choose:
+    """Return the choice that a slice pays for: the law that is better in its measure.
+
+    Parameters
+    ----------
+    loss
+        The whole slice: permute-and-flip for a pure loss, the exponential mechanism, whose price
+        is ε²/8, for a zero-concentrated one.
+    candidates, sensitivity
+        As for `Choose`.
+    """
+    if isinstance(loss, ZCDP):
+        return Choose(
+            candidates=candidates,
+            sensitivity=sensitivity,
+            epsilon=round_down(sqrt_down(8 * loss.rho)),
+            law="exponential",
+        )
+    return Choose(candidates=candidates, sensitivity=sensitivity, epsilon=loss.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,9 +69,8 @@ def inlined(name: str, make: Callable[[], Any]) -> str:
     """Return an inline SVG of a figure that `make` draws by itself."""
     import matplotlib
 
-    with matplotlib.rc_context(
-        {"svg.hashsalt": name, "svg.fonttype": "none", "text.parse_math": False}
-    ):
+    own = {"svg.hashsalt": name, "svg.fonttype": "none", "text.parse_math": False}
+    with matplotlib.rc_context({**own, "savefig.facecolor": "none"}):
         return _inline(make())
 
 

@@ -6,14 +6,13 @@ Everything here is a function of the release; nothing is looked up anywhere else
 from __future__ import annotations
 
 from itertools import combinations
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from sfumato.report.blocks import Block, Gallery, Grid, Section, Text
+from sfumato.report.declared import declared
 from sfumato.report.table_pictures import column_picture, fits_a_picture, pair_picture
-from sfumato.tabular.counting import margin
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.tree import mutual_information
 
@@ -31,7 +30,7 @@ def sections(release: NoisyTables) -> tuple[Section, ...]:
     pairs = _pairs(release)
     if pairs is not None:
         found.append(pairs)
-    return (*found, _tables(release), _declared(release))
+    return (*found, _tables(release), declared(release.public))
 
 
 def _covered(release: NoisyTables) -> list[str]:
@@ -95,7 +94,7 @@ def _tables(release: NoisyTables) -> Section:
     if len(release.sets) > MOST_TABLES:
         blocks.append(Text(f"{len(release.sets) - MOST_TABLES} more tables are in the files."))
     total = Text(
-        f"All tables agree on a total of about {release.total:,.0f} rows. A count below its margin "
+        f"All tables have one total of about {release.total:,.0f} rows. A count below its margin "
         "cannot be told from zero."
     )
     source = "counts: marginals.csv; margins: the noise that transcript.json records"
@@ -108,7 +107,7 @@ def _table_row(release: NoisyTables, number: int) -> tuple[str, ...]:
     return (
         " × ".join(columns),
         f"{table.size:,}",
-        f"± {margin(release.noises[number]):,.4g}",
+        f"± {release.cell_margin(number):,.4g}",
         _cell(release, columns, table, int(np.argmax(table))),
         _cell(release, columns, table, int(np.argmin(table))),
     )
@@ -121,30 +120,3 @@ def _cell(release: NoisyTables, columns: list[str], table: Any, place: int) -> s
         release.public.labels(name)[int(code)] for name, code in zip(columns, index, strict=True)
     ]
     return f"{', '.join(values)}: {float(table[index]):,.0f}"
-
-
-def _declared(release: NoisyTables) -> Section:
-    """List what was declared about each column, and what had been read off the data first."""
-    rows = []
-    for column in release.public.schema.columns:
-        labels = column.coding.labels
-        values = (
-            ", ".join(labels) if len(labels) <= 4 else f"{labels[0]}, {labels[1]} … {labels[-1]}"
-        )
-        inferred = ", ".join(column.inferred) or "—"
-        rows.append((column.name, column.coding.kind, f"{column.size:,}", values, inferred))
-    cells = prod(release.public.sizes)
-    blocks: tuple[Block, ...] = (
-        Text(
-            "These columns and their possible values were declared before the release. Whatever is "
-            "marked as inferred was first read off the data and then confirmed by the custodian as "
-            "public knowledge; the guarantee does not cover it."
-        ),
-        Grid(
-            ("column", "kind", "values", "which", "inferred from the data"),
-            tuple(rows),
-            numbers=(2,),
-        ),
-        Text(f"Together they span {cells:,} combinations of values."),
-    )
-    return Section("declared", "What was declared about the columns", blocks, "public.json, schema")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy.release import Release
-from sfumato.privacy.saved import REPORT, Verification, load, verify
+from sfumato.privacy.saved import REPORT, Verification, verify
 from sfumato.report import generic
 from sfumato.report.blocks import Section
 from sfumato.report.renderers import sections_of
@@ -73,7 +73,7 @@ def report_page(
     _refuse_malformed(certificate)
     template = templates().get_template("report.html")
     return template.render(
-        title=f"A release of {release.kind}",
+        title=f"A release of {'' if release.kind.endswith('s') else 'a '}{release.kind}",
         guarantee=release.guarantee,
         headline=generic.headline(release.guarantee),
         made=release.provenance.time,
@@ -143,11 +143,11 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
         return _written(Path(path), report_page(release, document, None))
     folder = Path(release)
     verification = verify(folder)
-    if not verification.passed:
+    if not verification.passed or verification.release is None:
         failed = next(check.words for check in verification.checks if not check.passed)
         raise UnsoundRelease(f"{folder} failed its check ({failed}); no report is drawn of it")
     document = json.loads((folder / certificates.NAME).read_bytes())
-    page = report_page(load(folder), document, verification)
+    page = report_page(verification.release, document, verification)
     return _written(folder / REPORT if path is None else Path(path), page)
 
 

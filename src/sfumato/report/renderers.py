@@ -19,6 +19,7 @@ Renderer: TypeAlias = Callable[[Any], tuple[Section, ...]]
 _PLACES = {
     "noisy tables": "sfumato.report.noisy_tables:sections",
     "answers": "sfumato.report.answers:sections",
+    "synthetic table": "sfumato.report.synthetic_table:sections",
 }
 _renderers: dict[str, Renderer] = {}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.table import TablePublic
 from sfumato.report.blocks import Picture
 from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, drawn, shortened
-from sfumato.tabular.noisy_tables import NoisyTables
 
 #: More values than these cannot be told apart in a picture.
 MOST_VALUES = 32
@@ -18,21 +19,40 @@ MOST_IN_PAIR = 24
 MOST_FIGURES = 72
 
 
-def column_picture(release: NoisyTables, name: str) -> Picture:
-    """Draw the counts of one column with the margins of their noise."""
+class TableRelease(Protocol):
+    """A release that answers with counts for combinations of columns."""
+
+    public: TablePublic
+
+    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
+        """Return released counts, one axis a column."""
+
+    def marginal(self, columns: Sequence[str]) -> Any:
+        """Return a frame of values, counts and margins, in this order."""
+
+
+def _counts_and_margin(release: TableRelease, name: str) -> tuple[NDArray[np.float64], float]:
+    """Return the counts of one column and the margin of their noise; 0 where none is known."""
     frame = release.marginal([name])
-    counts, size = frame["count"].to_numpy()[:MOST_VALUES], float(frame["margin"][0])
-    labels = [shortened(str(text)) for text in frame[name][:MOST_VALUES]]
-    hidden = frame.height - len(counts)
+    # By place: a column may itself be called count.
+    return frame[:, 1].to_numpy(), float(frame[0, 2] or 0.0)
+
+
+def column_picture(release: TableRelease, name: str) -> Picture:
+    """Draw the counts of one column with the margins of their noise."""
+    every, size = _counts_and_margin(release, name)
+    counts = every[:MOST_VALUES]
+    labels = [shortened(text) for text in release.public.labels(name)[:MOST_VALUES]]
+    hidden = len(every) - len(counts)
     height = 0.75 + 0.21 * len(counts)
     svg = drawn(
         f"column {name}", (4.2, height), lambda figure: _bars(figure, name, labels, counts, size)
     )
     more = f"; {hidden} more values are in the files" if hidden else ""
     largest = int(np.argmax(counts))
+    spread = f"counts ± {size:,.4g}; " if size else ""
     caption = (
-        f"{name}: counts ± {size:,.4g}; most often {labels[largest]}, about "
-        f"{counts[largest]:,.0f} rows{more}."
+        f"{name}: {spread}most often {labels[largest]}, about {counts[largest]:,.0f} rows{more}."
     )
     return Picture(svg, caption)
 
@@ -43,10 +63,11 @@ def _bars(
     axis = figure.subplots()
     places = np.arange(len(counts))
     axis.barh(places, counts, color=FILL, height=0.72)
-    axis.errorbar(
-        counts, places, xerr=np.array([np.minimum(size, counts), np.full(len(counts), size)]),
-        fmt="none", ecolor=ACCENT, elinewidth=1.1, capsize=2, capthick=1.1,
-    )  # fmt: skip
+    if size:
+        axis.errorbar(
+            counts, places, xerr=np.array([np.minimum(size, counts), np.full(len(counts), size)]),
+            fmt="none", ecolor=ACCENT, elinewidth=1.1, capsize=2, capthick=1.1,
+        )  # fmt: skip
     axis.set_yticks(places, labels)
     axis.invert_yaxis()
     axis.set_xlim(left=0)
@@ -57,12 +78,12 @@ def _bars(
     axis.set_title(shortened(name, 40), loc="left", fontsize=10.5, fontweight="bold", color=INK)
 
 
-def fits_a_picture(release: NoisyTables, pair: tuple[int, int]) -> bool:
+def fits_a_picture(release: TableRelease, pair: tuple[int, int]) -> bool:
     """Tell whether a pair of columns has few enough values to be drawn."""
     return all(1 < release.public.sizes[column] <= MOST_IN_PAIR for column in pair)
 
 
-def pair_picture(release: NoisyTables, pair: tuple[int, int]) -> Picture:
+def pair_picture(release: TableRelease, pair: tuple[int, int]) -> Picture:
     """Draw how one column is spread within each value of the other."""
     sizes = release.public.sizes
     down, across = (
@@ -70,7 +91,7 @@ def pair_picture(release: NoisyTables, pair: tuple[int, int]) -> Picture:
     )
     counts = release.counts([down, across])
     # A line whose whole count drowns in its noise has no shares worth drawing.
-    known = counts.sum(axis=1) > float(release.marginal([down])["margin"][0])
+    known = counts.sum(axis=1) > _counts_and_margin(release, down)[1]
     totals = np.where(known, counts.sum(axis=1), 1.0)
     shares = np.where(known[:, None], counts / totals[:, None], np.nan)
     texts = tuple([shortened(v, 14) for v in release.public.labels(c)] for c in (down, across))

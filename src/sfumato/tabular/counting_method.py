@@ -1,4 +1,4 @@
-"""What all methods share that release tables of counts: pure or Gaussian noise, and their plans."""
+"""What all methods share that count in tables: pure or Gaussian noise, and their plans."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,11 @@ from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import DELTA, OrNone, parameter
+from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.progress import track
+from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting import margin
 from sfumato.tabular.noisy_tables import NoisyTables
@@ -32,9 +34,23 @@ MOST_CELLS = 2**25
 MOST_LINES = 12
 
 
+#: Where the number of rows is private and one figure needs it, it gets this share of the budget.
+TOTAL_SHARE = Fraction(1, 20)
+#: The label of that count in transcripts.
+TOTAL = "number of rows"
+
+ReleaseT = TypeVar("ReleaseT", bound=Release)
+
+
+@lru_cache(maxsize=256)
+def _concentrated(limit: ApproxDP) -> ZCDP:
+    """Return the largest ρ that implies (ε, δ); copies of a method need not search again."""
+    return ZCDP.within(limit)
+
+
 @dataclass(frozen=True, kw_only=True)
-class CountingMethod(Method[Table, NoisyTables]):
-    """Release noisy counts for some combinations of columns.
+class TableMethod(Method[Table, ReleaseT]):
+    """A method for tables that is pure, or counts in zCDP where a delta is given.
 
     Parameters
     ----------
@@ -46,7 +62,6 @@ class CountingMethod(Method[Table, NoisyTables]):
     """
 
     kind: ClassVar[str] = "table"
-    proof: ClassVar[str] = "marginals.md"
 
     delta: Number | None = parameter(OrNone(DELTA), None)
 
@@ -56,14 +71,54 @@ class CountingMethod(Method[Table, NoisyTables]):
             return PureDP(self.epsilon)
         return ApproxDP(self.epsilon, self.delta)
 
-    @cached_property
-    def _working_loss(self) -> Loss:
-        limit = self.loss()
-        return ZCDP.within(limit) if isinstance(limit, ApproxDP) else limit
-
     def working_loss(self) -> Loss:
         """Return ε, or the largest ρ that implies (ε, δ)."""
-        return self._working_loss
+        limit = self.loss()
+        return _concentrated(limit) if isinstance(limit, ApproxDP) else limit
+
+    def total_noise(self, public: TablePublic) -> CountNoise | None:
+        """Return the noise on the number of rows, for methods that count it; none if public."""
+        if public.rows is not None:
+            return None
+        limit, relation = self.record_budget(public)
+        return count_noise((1,), limit.share(TOTAL_SHARE), relation)
+
+    def total_share(self, public: TablePublic) -> Fraction:
+        """Return the share of the budget that the number of rows takes in such methods."""
+        return TOTAL_SHARE if public.rows is None else Fraction(0)
+
+    def _size_notes(self, public: TablePublic) -> tuple[str, ...]:
+        """Return what should be said about the number of rows, as far as it is public."""
+        about = rows_about(public)
+        if about is None:
+            return ("Declare rows_about in the schema to see errors as shares of all rows.",)
+        if self.delta is not None and Fraction(self.delta) * about > Fraction(1, 10):
+            return (
+                f"delta = {float(Fraction(self.delta)):.2g} is not far below one in {about:,} "
+                "rows; choose a smaller one.",
+            )
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingMethod(TableMethod[NoisyTables]):
+    """Release noisy counts for some combinations of columns.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table.
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    repair
+        What is done with negative counts: `"consistent"` finds non-negative tables that agree with
+        each other; `"clip"` sets them to 0 and rescales each table by itself, as is often
+        published.
+    """
+
+    proof: ClassVar[str] = "marginals.md"
+
+    repair: str = parameter(OneOf(("consistent", "clip")), "consistent")
 
     @abstractmethod
     def sets(self, public: TablePublic) -> tuple[tuple[int, ...], ...]:
@@ -92,7 +147,7 @@ class CountingMethod(Method[Table, NoisyTables]):
 
     def _measure(self, data: Table, budget: Budget) -> None:
         public = data.public
-        names = [_label(public, columns) for columns in self.sets(public)]
+        names = [table_label(public, columns) for columns in self.sets(public)]
         slices = budget.split(names)
         tables: Sequence[NDArray[np.int64]] = data.counts.marginals(self.sets(public))
         rounds = list(zip(names, slices, self.noises(public), tables, strict=True))
@@ -101,11 +156,10 @@ class CountingMethod(Method[Table, NoisyTables]):
 
     def _build(self, public: TablePublic, transcript: Transcript) -> NoisyTables:
         sets, noises = self.sets(public), self.noises(public)
-        labels = [_label(public, columns) for columns in sets]
-        planned = [(label, noise.signature()) for label, noise in zip(labels, noises, strict=True)]
-        if planned != [(entry.label, entry.signature) for entry in transcript]:
-            raise ValueError("the transcript is not one of this method with these parameters")
-        return NoisyTables(public, sets, [transcript[label] for label in labels], noises)
+        labels = [table_label(public, columns) for columns in sets]
+        require_planned(transcript, labels, noises)
+        measured = [transcript[label] for label in labels]
+        return NoisyTables(public, sets, measured, noises, repair=self.repair)
 
     def plan(self, public: TablePublic) -> Plan:
         """Return what each table will cost and how good it will be, before it is spent."""
@@ -114,12 +168,12 @@ class CountingMethod(Method[Table, NoisyTables]):
         share = self.working_loss().share(Fraction(1, len(sets)))
         if len(sets) <= MOST_LINES:
             steps = [
-                _step(_label(public, columns), share, [noise], public)
+                count_step(table_label(public, columns), share, [noise], public)
                 for columns, noise in zip(sets, noises, strict=True)
             ]
         else:
             what = f"{len(sets)} tables of up to {max(map(len, sets))} columns"
-            steps = [_step(what, self.working_loss(), noises, public)]
+            steps = [count_step(what, self.working_loss(), noises, public)]
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -128,19 +182,16 @@ class CountingMethod(Method[Table, NoisyTables]):
         )
 
     def _notes(self, public: TablePublic) -> tuple[str, ...]:
-        notes = ["Noise on a cell stays within ± its margin 19 times in 20; repair makes it less."]
-        about = public.rows if public.rows is not None else public.rows_about
-        if about is None:
-            notes.append("Declare rows_about in the schema to see errors as shares of all rows.")
-        if self.delta is not None and about and Fraction(self.delta) * about > Fraction(1, 10):
-            notes.append(
-                f"delta = {float(Fraction(self.delta)):.2g} is not far below one in {about:,} "
-                "rows; choose a smaller one."
-            )
-        return tuple(notes)
+        known = "Noise on a cell stays within ± its margin 19 times in 20; repair makes it less."
+        return (known, *self._size_notes(public))
 
 
-def _label(public: TablePublic, columns: tuple[int, ...]) -> str:
+def rows_about(public: TablePublic) -> int | None:
+    """Return the number of rows as far as it is public or declared."""
+    return public.rows if public.rows is not None else public.rows_about
+
+
+def table_label(public: TablePublic, columns: tuple[int, ...]) -> str:
     """Return the name of a table in transcripts and plans."""
     names = [public.columns[column] for column in columns]
     # A name that holds the sign, or looks like a list itself, could make two tables look alike.
@@ -148,7 +199,18 @@ def _label(public: TablePublic, columns: tuple[int, ...]) -> str:
     return " × ".join(names) if plain else json.dumps(names)
 
 
-def _step(what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic) -> PlanStep:
+def require_planned(
+    transcript: Transcript, labels: Sequence[str], primitives: Sequence[Primitive]
+) -> None:
+    """Raise unless a transcript holds what was planned, in this order, and nothing else."""
+    planned = [(label, one.signature()) for label, one in zip(labels, primitives, strict=True)]
+    if planned != [(entry.label, entry.signature) for entry in transcript]:
+        raise ValueError("the transcript is not one of this method with these parameters")
+
+
+def count_step(
+    what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic
+) -> PlanStep:
     """Return one line of a plan, for one table or for several with equal shares."""
     cells = [prod(noise.shape) for noise in noises]
     widest = max(margin(noise) for noise in noises)
@@ -157,7 +219,7 @@ def _step(what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePubl
         "standard_deviation": max(noise.standard_deviation for noise in noises),
         "margin": widest,
     }
-    about = public.rows if public.rows is not None else public.rows_about
+    about = rows_about(public)
     error = f"± {widest:,.4g} a cell"
     if about:
         # Half the expected sum of absolute noise: an upper bound on the expected total variation.

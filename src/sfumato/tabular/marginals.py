@@ -25,6 +25,9 @@ class Marginals(CountingMethod):
         Privacy loss for one unit of the table (row or person).
     delta
         If given, Gaussian noise and an (epsilon, delta) guarantee.
+    repair
+        `"consistent"` makes non-negative tables that agree with each other; `"clip"` clips and
+        rescales each table by itself: the Laplace baseline of the literature.
     tables
         The combinations of columns to release, such as `[("age", "sex"), ("income",)]`; by default
         all combinations of `ways` columns.

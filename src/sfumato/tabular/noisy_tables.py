@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import combinations
+from functools import cached_property
+from itertools import chain, combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,38 +19,38 @@ from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.privacy.release import Release
 from sfumato.tabular.counting import margin
+from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
+from sfumato.tabular.simple_models import clipped
 from sfumato.tabular.tree import best_tree, sample_tree
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Published counts are rounded to this many decimals, far below the noise.
-DECIMALS = 3
 
-
-def _relative_variances(noises: Sequence[CountNoise]) -> tuple[float, ...]:
+def relative_variances(noises: Sequence[CountNoise]) -> tuple[float, ...]:
     """Return the variances of the cells of each table, relative to the largest."""
     # Squares of deviations would overflow for a tiny epsilon; a huge one leaves no noise at all.
     largest = max(item.standard_deviation for item in noises) or 1.0
     return tuple(max((item.standard_deviation / largest) ** 2, 1e-12) for item in noises)
 
 
-def _constant(name: str, text: str | None, rows: int) -> pl.Series:
-    """Return a column that says the same in every row."""
-    import polars as pl
+def common_total(tables: Sequence[NDArray[np.float64]], variances: Sequence[float]) -> float:
+    """Return the precision-weighted mean of the totals of noisy tables.
 
-    return pl.Series(name, [text], pl.String).extend_constant(text, rows - 1)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no column has."""
-    while name in taken:
-        name += "_"
-    return name
+    Parameters
+    ----------
+    tables
+        Tables of the same rows.
+    variances
+        The variance of a cell of each; only their ratios matter.
+    """
+    weights = np.array([1 / (v * t.size) for v, t in zip(variances, tables, strict=True)])
+    totals = np.array([table.sum() for table in tables])
+    return float(weights @ totals / weights.sum())
 
 
 class NoisyTables(Release):
-    """Counts for combinations of columns: non-negative, consistent, of one total.
+    """Counts for combinations of columns: non-negative and of one total.
 
     Parameters
     ----------
@@ -60,6 +62,9 @@ class NoisyTables(Release):
         What the primitives said: noisy counts, one array a set.
     noises
         The noise on the cells of each table.
+    repair
+        `"consistent"`: non-negative tables that agree with each other; `"clip"`: each table
+        clipped and rescaled to the common total by itself.
     """
 
     kind = "noisy tables"
@@ -70,15 +75,28 @@ class NoisyTables(Release):
         sets: Sequence[tuple[int, ...]],
         measured: Sequence[NDArray[np.int64]],
         noises: Sequence[CountNoise],
+        *,
+        repair: str = "consistent",
     ) -> None:
         self.public = public
         self.sets = tuple(sets)
         self.measured = tuple(measured)
         self.noises = tuple(noises)
-        family = Family(self.sets, public.sizes, _relative_variances(self.noises))
+        self.repair = repair
+        variances = relative_variances(self.noises)
         total = None if public.rows is None else float(public.rows)
         floats = [table.astype(np.float64) for table in self.measured]
-        self.tables = tuple(consistent_counts(family, floats, total))
+        if repair == "clip":
+            total = common_total(floats, variances) if total is None else total
+            repaired = [clipped(table, max(total, 0.0)) for table in floats]
+        else:
+            family = Family(self.sets, public.sizes, variances)
+            repaired = consistent_counts(family, floats, total)
+        self._keep(repaired)
+
+    def _keep(self, tables: Sequence[NDArray[np.float64]]) -> None:
+        """Keep the repaired tables, and let nobody write to them."""
+        self.tables = tuple(tables)
         for table in self.tables:
             table.setflags(write=False)
 
@@ -89,7 +107,7 @@ class NoisyTables(Release):
 
     def _holder(self, wanted: frozenset[int]) -> int:
         """Return the released table with the least noise on a combination of columns."""
-        holders = [i for i, columns in enumerate(self.sets) if wanted <= set(columns)]
+        holders = set.intersection(*(self._with_column.get(c, set()) for c in wanted))
         if not holders:
             names = " × ".join(self.public.columns[column] for column in sorted(wanted))
             listed = "; ".join(self._name(i) for i in range(min(len(self.sets), 8)))
@@ -98,14 +116,31 @@ class NoisyTables(Release):
                 f"no released table holds {names}; released are {listed}{more}. Release again with "
                 "that combination among the tables"
             )
-        return min(holders, key=lambda i: self._margin(i, wanted))
+        return min(holders, key=lambda i: (self._margin(i, wanted), i))
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return self.public.sizes
+
+    @cached_property
+    def _with_column(self) -> dict[int, set[int]]:
+        """The numbers of the tables that hold each column."""
+        numbers: dict[int, set[int]] = defaultdict(set)
+        for number, columns in enumerate(self.sets):
+            for column in columns:
+                numbers[column].add(number)
+        return dict(numbers)
 
     def _name(self, number: int) -> str:
         return " × ".join(self.public.columns[column] for column in self.sets[number])
 
     def _margin(self, number: int, wanted: frozenset[int]) -> float:
-        added = [self.public.sizes[c] for c in self.sets[number] if c not in wanted]
+        added = [self._sizes[c] for c in self.sets[number] if c not in wanted]
         return margin(self.noises[number], prod(added))
+
+    def cell_margin(self, number: int) -> float:
+        """Return the 95 % margin of the noise on a cell of a released table."""
+        return self._margin(number, frozenset(self.sets[number]))
 
     def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
         """Return released counts as an array with one axis a column, in the order asked for."""
@@ -150,21 +185,11 @@ class NoisyTables(Release):
         taken = set(columns)
         return pl.DataFrame(
             [
-                *self._labels(columns, counts.shape),
-                pl.Series(_free("count", taken), np.round(counts.ravel(), DECIMALS)),
-                pl.Series(_free("margin", taken), np.full(counts.size, size)),
+                *values_of(self.public, columns, counts.shape),
+                pl.Series(free_name("count", taken), np.round(counts.ravel(), DECIMALS)),
+                pl.Series(free_name("margin", taken), np.full(counts.size, size)),
             ]
         )
-
-    def _labels(self, columns: Sequence[str], shape: tuple[int, ...]) -> list[pl.Series]:
-        """Return the values of each column at every cell, as text."""
-        import polars as pl
-
-        places = np.indices(shape).reshape(len(shape), -1)
-        return [
-            pl.Series(name, np.array(self.public.labels(name), dtype=object)[place], pl.String)
-            for name, place in zip(columns, places, strict=True)
-        ]
 
     def sample(
         self,
@@ -217,45 +242,45 @@ class NoisyTables(Release):
 
     def files(self) -> dict[str, bytes]:
         """Return the tables in one long CSV file, and a codebook of the columns."""
-        return {"marginals.csv": self._long(), "codebook.csv": self._codebook()}
+        return {"marginals.csv": self._long(), "codebook.csv": codebook(self.public)}
 
     def _long(self) -> bytes:
         """Return all tables in one CSV: the table's name, up to k columns and values, the count."""
         import polars as pl
 
-        width = max(len(columns) for columns in self.sets)
-        frames = []
-        for number, (columns, table) in enumerate(zip(self.sets, self.tables, strict=True)):
-            names = [self.public.columns[column] for column in columns]
-            values = self._labels(names, table.shape)
-            series = [_constant("table", " × ".join(names), table.size)]
-            for place in range(width):
-                known = place < len(names)
-                name = names[place] if known else None
-                value = values[place] if known else _constant("", None, table.size)
-                series.append(_constant(f"column_{place + 1}", name, table.size))
-                series.append(value.alias(f"value_{place + 1}"))
-            series.append(pl.Series("count", np.round(table.ravel(), DECIMALS)))
-            size = round(margin(self.noises[number]), DECIMALS)
-            series.append(pl.Series("margin", np.full(table.size, size)))
-            frames.append(pl.DataFrame(series))
-        buffer = io.BytesIO()
-        pl.concat(frames).write_csv(buffer, float_precision=DECIMALS)
-        return buffer.getvalue()
+        cells = [table.size for table in self.tables]
+        margins = [round(self.cell_margin(number), DECIMALS) for number in range(len(cells))]
+        titles = pl.Series("table", [self._name(number) for number in range(len(cells))], pl.String)
+        series = [titles.gather(np.repeat(np.arange(len(cells)), cells))]
+        for place in range(max(len(columns) for columns in self.sets)):
+            series += self._place(place, cells)
+        counts = np.concatenate([table.ravel() for table in self.tables])
+        series.append(pl.Series("count", np.round(counts, DECIMALS)))
+        series.append(pl.Series("margin", np.repeat(margins, cells)))
+        return csv(pl.DataFrame(series), DECIMALS)
 
-    def _codebook(self) -> bytes:
-        """Return what every code of every column stands for, as CSV."""
+    def _place(self, place: int, cells: Sequence[int]) -> list[pl.Series]:
+        """Return the name and the value that every cell has in one place of its table's columns."""
         import polars as pl
 
-        rows = [
-            (name, code, label)
-            for name in self.public.columns
-            for code, label in enumerate(self.public.labels(name))
-        ]
-        frame = pl.DataFrame(rows, schema=["column", "code", "value"], orient="row")
-        buffer = io.BytesIO()
-        frame.write_csv(buffer)
-        return buffer.getvalue()
+        columns = self.public.columns
+        labels = [self.public.labels(name) for name in columns]
+        starts = np.cumsum([0, *map(len, labels)])
+        # Tables of fewer columns have nothing there: the last entry of either list.
+        names = pl.Series(f"column_{place + 1}", [*columns, None], pl.String)
+        values = pl.Series(f"value_{place + 1}", [*chain(*labels), None], pl.String)
+        which, where = [], []
+        for held, table in zip(self.sets, self.tables, strict=True):
+            if place < len(held):
+                codes = np.arange(table.shape[place])
+                after = prod(table.shape[place + 1 :])
+                codes = np.tile(np.repeat(codes, after), prod(table.shape[:place]))
+                where.append(starts[held[place]] + codes)
+                which.append(held[place])
+            else:
+                where.append(np.full(table.size, starts[-1]))
+                which.append(len(columns))
+        return [names.gather(np.repeat(which, cells)), values.gather(np.concatenate(where))]
 
     def agrees(self, files: dict[str, bytes]) -> bool:
         """Tell whether published files say what this release says, up to rounding."""
@@ -283,17 +308,29 @@ class NoisyTables(Release):
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         cells = sum(table.size for table in self.tables)
-        largest = max(margin(item) for item in self.noises)
+        largest = max(self.cell_margin(number) for number in range(len(self.sets)))
         return (
             f"Counts of rows for {len(self.sets)} combination{'s' * (len(self.sets) > 1)} of "
             f"columns ({cells:,} cells in all), with noise added to every cell so that no "
             f"{self.public.unit} can be recognised. The noise on a cell is no larger than "
-            f"{largest:.4g} in 19 cases of 20; the tables were then adjusted to agree with each "
-            f"other and to hold no negative counts. About {self.total:,.0f} rows in all."
+            f"{largest:.4g} in 19 cases of 20; {self._repair_words()}. About {self.total:,.0f} "
+            "rows in all."
+        )
+
+    def _repair_words(self) -> str:
+        """Say what was done with negative counts."""
+        if self.repair == "clip":
+            return (
+                "negative counts were then set to 0 and each table was rescaled by itself, so that "
+                "tables need not agree with each other"
+            )
+        return (
+            "the tables were then adjusted to agree with each other and to hold no negative counts"
         )
 
     def plot(self) -> Any:
         """Return a figure of the one-way counts, with the margins of their noise."""
         from sfumato.tabular.pictures import one_way_picture
 
-        return one_way_picture(self)
+        covered = {column for columns in self.sets for column in columns}
+        return one_way_picture(self, sorted(covered))

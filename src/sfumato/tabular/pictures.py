@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from sfumato.tabular.noisy_tables import NoisyTables
+    from sfumato.tabular.synthetic import SyntheticTable
 
 #: More columns or values than this do not fit a picture that can be read.
 MOST_COLUMNS = 12
@@ -16,19 +18,18 @@ MOST_VALUES = 24
 INK, FILL, MARGIN = "#1d3557", "#a8c5da", "#c1121f"
 
 
-def one_way_picture(release: NoisyTables) -> Any:
-    """Return a figure with a bar chart of each released column and the margin of its noise."""
+def one_way_picture(release: NoisyTables | SyntheticTable, covered: Sequence[int]) -> Any:
+    """Return a figure with a bar chart of each covered column and the margin of its noise."""
     import matplotlib as mpl
 
     # Names and values are text, even where they hold a dollar sign.
     with mpl.rc_context({"text.parse_math": False}):
-        return _drawn(release)
+        return _drawn(release, covered)
 
 
-def _drawn(release: NoisyTables) -> Any:
+def _drawn(release: NoisyTables | SyntheticTable, covered: Sequence[int]) -> Any:
     from matplotlib.figure import Figure
 
-    covered = sorted({column for columns in release.sets for column in columns})
     shown = covered[:MOST_COLUMNS]
     across = min(3, len(shown))
     down = -(-len(shown) // across)
@@ -44,12 +45,13 @@ def _drawn(release: NoisyTables) -> Any:
     return figure
 
 
-def _bars(axis: Any, release: NoisyTables, name: str) -> None:
+def _bars(axis: Any, release: NoisyTables | SyntheticTable, name: str) -> None:
     """Draw the counts of one column."""
     frame = release.marginal([name])
     counts = frame[:, 1].to_numpy()[:MOST_VALUES]
     labels = [text if len(text) <= 14 else text[:13] + "…" for text in frame[:MOST_VALUES, 0]]
-    margins = frame[:, 2].to_numpy()[:MOST_VALUES]
+    # Without a margin of its own a column gets none drawn.
+    margins = frame[:, 2].fill_null(0.0).to_numpy()[:MOST_VALUES]
     places = np.arange(len(counts))
     axis.bar(places, counts, color=FILL, edgecolor=INK, linewidth=0.6)
     low = np.minimum(margins, counts)

@@ -114,6 +114,32 @@ class Coding(ABC):
         return self.proper + (self.outside == "other") + (self.missing == "code")
 
     @property
+    def level_sizes(self) -> tuple[int, ...]:
+        """The number of groups at each level of generalisation; level 0 is the codes."""
+        return tuple(int(groups.max()) + 1 for groups in self.levels)
+
+    @property
+    def levels(self) -> tuple[NDArray[np.intp], ...]:
+        """The group of each code at each level of generalisation, from fine to coarse.
+
+        Level 0 leaves every code as it is. At every further level some groups are joined, down to
+        two or more. "Other" and "missing" are groups of their own at every level. Public.
+        """
+        reserved = np.arange(self.size - self.proper, dtype=np.intp)
+        groups = [np.arange(self.proper, dtype=np.intp), *self._generalisations()]
+        return tuple(np.concatenate([g, int(g.max()) + 1 + reserved]) for g in groups)
+
+    def without_taxonomy(self) -> Coding:
+        """Return the coding that gives the same codes and declares no taxonomy."""
+        return self
+
+    def _generalisations(self) -> list[NDArray[np.intp]]:
+        """Return the group of each proper code at level 1 and up: pairs, pairs of pairs, …"""
+        depth = max((self.proper - 1).bit_length() - 1, 0)
+        codes = np.arange(self.proper, dtype=np.intp)
+        return [codes >> level for level in range(1, depth + 1)]
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What each code stands for, in words; no two codes are called alike."""
         names = [self.label(code) for code in range(self.proper)]
@@ -196,9 +222,9 @@ def _fault(faults: list[Fault], mask: NDArray[Any], wrong: str, remedy: str) -> 
 
 
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def hashable(value: Any) -> Any:
-    """Return a list as a tuple, anything else as it is."""
-    return tuple(value) if isinstance(value, list) else value
+    """Return a list as a tuple, those within it too, anything else as it is."""
+    return tuple(hashable(item) for item in value) if isinstance(value, list | tuple) else value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import MISSING, OTHER, Coding, Generator, Masks
+from sfumato.engines.coding.base import MISSING, OTHER, Coding, Generator, Masks, hashable
+from sfumato.engines.coding.taxonomy import Taxonomy, check_taxonomy, generalisations
 from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Truth, Wholes
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ class Categories(Coding):
     values
         The categories, all text or all whole numbers. Text in the data is compared as it is
         first, then without surrounding blanks.
+    taxonomy
+        How values may be joined to coarser ones: a list of groups of values, such as
+        `[["a", "b"], ["c", "d"]]`; a group may hold groups.
     """
 
     kind = "category"
@@ -33,6 +37,7 @@ class Categories(Coding):
     outsides = ("refuse", "other")
 
     values: tuple[str, ...] | tuple[int, ...]
+    taxonomy: Taxonomy | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +58,9 @@ class Categories(Coding):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
         self._refuse_reserved("missing", "code", MISSING)
         self._refuse_reserved("outside", "other", OTHER)
+        if self.taxonomy is not None:
+            object.__setattr__(self, "taxonomy", hashable(self.taxonomy))
+            check_taxonomy(self.taxonomy, self.values)
 
     def _refuse_reserved(self, policy: str, choice: str, name: str) -> None:
         """Refuse a category with the name that a policy gives to a code of its own."""
@@ -77,6 +85,13 @@ class Categories(Coding):
         """What a value must be, in words."""
         shown = ", ".join(repr(value) for value in self.values[:8])
         return f"one of {shown}" + (", …" if len(self.values) > 8 else "")
+
+    def without_taxonomy(self) -> Categories:
+        """Return the coding that gives the same codes and declares no taxonomy."""
+        return replace(self, taxonomy=None)
+
+    def _generalisations(self) -> list[NDArray[np.intp]]:
+        return [] if self.taxonomy is None else generalisations(self.taxonomy, self.values)
 
     def _read(self, series: pl.Series) -> Masks:
         if self.textual:

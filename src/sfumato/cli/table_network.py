@@ -1,0 +1,102 @@
+"""`sfumato table network`: which columns the model of a synthetic release joins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.screen import JsonOption, answering
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.tabular.synthetic import SyntheticTable
+
+#: The pictures that can be written, by the ending of their names.
+PICTURES = (".svg", ".png", ".pdf")
+#: Parts, and pairs, shown one by one.
+MOST_SHOWN = 60
+
+
+def network(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the network, as .svg, .png or .pdf."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which columns a synthetic release joins, and how much they tell. Reads no data."""
+    with answering(as_json) as screen:
+        _check_picture(out)
+        from sfumato.privacy.saved import load
+        from sfumato.tabular.synthetic import SyntheticTable
+
+        with screen.working("rebuilding the release"):
+            made = load(release)
+        if not isinstance(made, SyntheticTable):
+            raise Refusal(
+                ExitCode.USAGE,
+                f"only a synthetic table has a network; {release} holds {made.kind}",
+            )
+        if out is not None:
+            made.plot().savefig(out)
+        screen.answer(_document(made, out), lambda console: _show(console, made, out))
+
+
+def _check_picture(path: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be written."""
+    if path is None:
+        return
+    if path.suffix.lower() not in PICTURES:
+        raise Refusal(ExitCode.USAGE, f"--out ends in {', '.join(PICTURES)}; got {path.name}")
+    if not path.parent.is_dir():
+        raise Refusal(ExitCode.USAGE, f"there is no folder {path.parent} for the picture")
+
+
+def _document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:
+    """Return the network for programs."""
+    names = made.public.columns
+    return {
+        "directed": made.network.directed,
+        "parts": [
+            {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
+            for part in made.network.parts
+        ],
+        "pairs": [
+            {"columns": [names[join.first], names[join.second]], "information": join.information}
+            for join in made.joins
+        ],
+        "picture": None if out is None else str(out),
+    }
+
+
+def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
+    """Print the parts of the model, then the pairs that tell most."""
+    from rich import box
+    from rich.table import Table
+
+    from sfumato.tabular.synthetic import part_words
+
+    directed, found = made.network.directed, made.joins
+    console.print("Drawn in this order:" if directed else "Kept together:")
+    for part in made.network.parts[:MOST_SHOWN]:
+        words = part_words(made.public, part.columns, part.levels, directed=directed)
+        console.print(f"  {words}", soft_wrap=True)
+    if len(made.network.parts) > MOST_SHOWN:
+        console.print(f"  and {len(made.network.parts) - MOST_SHOWN} more (--json lists them)")
+    if found:
+        names = made.public.columns
+        head = ("given", "column") if directed else ("column", "column")
+        grid = Table(*head, "tell about each other (nats)", box=box.SIMPLE_HEAD)
+        for join in found[:MOST_SHOWN]:
+            told = "—" if join.information is None else f"{join.information:.3f}"
+            grid.add_row(names[join.first], names[join.second], told)
+        console.print(grid)
+        if len(found) > MOST_SHOWN:
+            console.print(f"{len(found) - MOST_SHOWN} more pairs tell less.")
+    if out is not None:
+        console.print(f"Drawn in {out}", soft_wrap=True)

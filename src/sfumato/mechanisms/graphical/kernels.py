@@ -1,0 +1,201 @@
+"""The inner loops of inference: belief propagation and mirror descent over flat arrays.
+
+Every clique is a stretch of one flat array. A map says for each cell of a clique to which cell of
+a separator, or of a measured table, it belongs. Nothing private comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["descend", "propagate"]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def propagate(
+    potential: Any,
+    starts: Any,
+    parents: Any,
+    separator_starts: Any,
+    child_map: Any,
+    parent_map: Any,
+    parent_map_starts: Any,
+    belief: Any,
+    upward: Any,
+    downward: Any,
+) -> bool:
+    """Turn log-potentials into the marginal probabilities of every clique.
+
+    Hugin's two passes: messages to the root, then back (Lauritzen and Spiegelhalter, 1988).
+    Every clique and message is scaled to its largest value, so nothing overflows; what underflows
+    is a share below 1e-300 of its clique. Returns whether anything is left: potentials that
+    contradict each other may leave nothing.
+    """
+    cliques = parents.size
+    for clique in range(cliques):
+        first, last = starts[clique], starts[clique + 1]
+        largest = potential[first]
+        for cell in range(first, last):
+            largest = max(largest, potential[cell])
+        for cell in range(first, last):
+            belief[cell] = np.exp(potential[cell] - largest)
+    for clique in range(cliques - 1, 0, -1):
+        first, last = starts[clique], starts[clique + 1]
+        low, high = separator_starts[clique], separator_starts[clique + 1]
+        for place in range(low, high):
+            upward[place] = 0.0
+        for cell in range(first, last):
+            upward[low + child_map[cell]] += belief[cell]
+        largest = 0.0
+        for place in range(low, high):
+            largest = max(largest, upward[place])
+        scale = 1.0 / largest if largest > 0 else 1.0
+        for place in range(low, high):
+            upward[place] *= scale
+        above = parents[clique]
+        shift = parent_map_starts[clique] - starts[above]
+        for cell in range(starts[above], starts[above + 1]):
+            belief[cell] *= upward[low + parent_map[shift + cell]]
+    total = 0.0
+    for cell in range(starts[0], starts[1]):
+        total += belief[cell]
+    if not total > 0.0:
+        return False
+    for cell in range(starts[0], starts[1]):
+        belief[cell] /= total
+    for clique in range(1, cliques):
+        low, high = separator_starts[clique], separator_starts[clique + 1]
+        for place in range(low, high):
+            downward[place] = 0.0
+        above = parents[clique]
+        shift = parent_map_starts[clique] - starts[above]
+        for cell in range(starts[above], starts[above + 1]):
+            downward[low + parent_map[shift + cell]] += belief[cell]
+        first, last = starts[clique], starts[clique + 1]
+        # The clique's own sum over each separator cell, for an exact division.
+        for place in range(low, high):
+            upward[place] = 0.0
+        for cell in range(first, last):
+            upward[low + child_map[cell]] += belief[cell]
+        for place in range(low, high):
+            upward[place] = downward[place] / upward[place] if upward[place] > 0 else 0.0
+        for cell in range(first, last):
+            belief[cell] *= upward[low + child_map[cell]]
+    return True
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def loss_and_slope(
+    belief: Any,
+    starts: Any,
+    holders: Any,
+    table_starts: Any,
+    table_map: Any,
+    table_map_starts: Any,
+    targets: Any,
+    weights: Any,
+    answers: Any,
+    slope: Any,
+) -> float:
+    """Return ½ Σ weight·(answer − target)², and its slope for each cell of each clique."""
+    for cell in range(slope.size):
+        slope[cell] = 0.0
+    loss = 0.0
+    for table in range(holders.size):
+        low, high = table_starts[table], table_starts[table + 1]
+        for place in range(low, high):
+            answers[place] = 0.0
+        first, last = starts[holders[table]], starts[holders[table] + 1]
+        shift = table_map_starts[table] - first
+        for cell in range(first, last):
+            answers[low + table_map[shift + cell]] += belief[cell]
+        weight = weights[table]
+        for place in range(low, high):
+            apart = answers[place] - targets[place]
+            loss += 0.5 * weight * apart * apart
+            answers[place] = weight * apart
+        for cell in range(first, last):
+            slope[cell] += answers[low + table_map[shift + cell]]
+    return loss
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def descend(
+    potential: Any,
+    starts: Any,
+    parents: Any,
+    separator_starts: Any,
+    child_map: Any,
+    parent_map: Any,
+    parent_map_starts: Any,
+    holders: Any,
+    table_starts: Any,
+    table_map: Any,
+    table_map_starts: Any,
+    targets: Any,
+    weights: Any,
+    iterations: int,
+    tolerance: float,
+    step: float,
+) -> tuple[Any, int, float]:
+    """Lower the loss by mirror descent with a line search, in place (McKenna and others, 2019).
+
+    Returns the marginal probabilities, the number of iterations taken and the last step.
+    """
+    cells = potential.size
+    belief, trial_belief = np.empty(cells), np.empty(cells)
+    trial, slope, trial_slope = np.empty(cells), np.empty(cells), np.empty(cells)
+    upward, downward = np.empty(separator_starts[-1]), np.empty(separator_starts[-1])
+    answers = np.empty(targets.size)
+    propagate(
+        potential, starts, parents, separator_starts, child_map, parent_map, parent_map_starts,
+        belief, upward, downward,
+    )  # fmt: skip
+    loss = loss_and_slope(
+        belief, starts, holders, table_starts, table_map, table_map_starts, targets, weights,
+        answers, slope,
+    )  # fmt: skip
+    # Nesterov's momentum on the potentials, begun anew whenever the loss rises (O'Donoghue and
+    # Candès, 2015).
+    taken, slow, momentum = 0, 0, 1.0
+    ahead = potential.copy()
+    kept = potential.copy()
+    while taken < iterations and slow < 5:
+        taken += 1
+        for cell in range(cells):
+            trial[cell] = ahead[cell] - step * slope[cell]
+        larger = 0.5 + np.sqrt(0.25 + momentum * momentum)
+        push = (momentum - 1.0) / larger
+        for cell in range(cells):
+            ahead[cell] = trial[cell] + push * (trial[cell] - potential[cell])
+        possible = propagate(
+            ahead, starts, parents, separator_starts, child_map, parent_map, parent_map_starts,
+            trial_belief, upward, downward,
+        )  # fmt: skip
+        trial_loss = loss_and_slope(
+            trial_belief, starts, holders, table_starts, table_map, table_map_starts, targets,
+            weights, answers, trial_slope,
+        )  # fmt: skip
+        if possible and trial_loss <= loss:
+            slow = slow + 1 if loss - trial_loss <= tolerance * loss else 0
+            potential[:] = trial
+            kept[:] = ahead
+            belief, trial_belief = trial_belief, belief
+            slope, trial_slope = trial_slope, slope
+            loss, momentum = trial_loss, larger
+            step *= 1.05
+        elif momentum > 1.0:
+            momentum = 1.0
+            ahead[:] = kept
+            potential[:] = kept
+        else:
+            step *= 0.5
+            ahead[:] = kept
+            potential[:] = kept
+            if step < 1e-12:
+                break
+    potential[:] = kept
+    return belief, taken, step

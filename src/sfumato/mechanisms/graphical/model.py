@@ -1,0 +1,144 @@
+"""A graphical model: a distribution over rows, held by the marginals of the cliques of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.graphical.elimination import Factor, eliminate
+from sfumato.mechanisms.graphical.junction import JunctionTree, Set
+
+__all__ = ["GraphicalModel", "stratified"]
+
+Floats = NDArray[np.float64]
+
+
+class GraphicalModel:
+    """The distribution of largest entropy that has given marginals on the cliques of a tree.
+
+    Parameters
+    ----------
+    tree
+        The junction tree.
+    tables
+        The probabilities of each clique, one axis a column; neighbours agree on what they share.
+    potentials
+        The log-potentials it was fitted with, from which a larger model can start.
+    """
+
+    def __init__(
+        self, tree: JunctionTree, tables: Sequence[Floats], potentials: Sequence[Floats]
+    ) -> None:
+        self.tree = tree
+        self.tables = tuple(tables)
+        self.potentials = tuple(potentials)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The domain size of each column."""
+        return self.tree.sizes
+
+    @property
+    def cliques(self) -> tuple[Set, ...]:
+        """The columns of each clique."""
+        return self.tree.cliques
+
+    @cached_property
+    def _factors(self) -> list[Factor]:
+        """Each clique given what it shares with its parent; their product is the distribution."""
+        factors: list[Factor] = []
+        for number, (clique, table) in enumerate(zip(self.cliques, self.tables, strict=True)):
+            separator = self.tree.separator(number)
+            if not separator:
+                factors.append((clique, table))
+                continue
+            gone = tuple(i for i, column in enumerate(clique) if column not in separator)
+            below = table.sum(axis=gone, keepdims=True)
+            given = np.divide(table, below, out=np.zeros_like(table), where=below > 0)
+            factors.append((clique, given))
+        return factors
+
+    def marginal(self, columns: Sequence[int]) -> Floats:
+        """Return the probabilities of all combinations of some columns, axes in the order given."""
+        wanted = tuple(columns)
+        holder = self.tree.holder(wanted)
+        if holder is not None:
+            clique, table = self.cliques[holder], self.tables[holder]
+            summed = table.sum(axis=tuple(i for i, c in enumerate(clique) if c not in wanted))
+            kept = [column for column in clique if column in wanted]
+            return np.asarray(np.transpose(summed, [kept.index(column) for column in wanted]))
+        return eliminate(self._subtree(wanted), wanted, self.sizes)
+
+    def _subtree(self, wanted: Set) -> list[Factor]:
+        """Return the factors that matter: cliques below which nothing is asked sum to one."""
+        needed = [False] * len(self.cliques)
+        for column in wanted:
+            # The clique nearest to the root that holds it; all above it are needed too.
+            number: int = next(i for i, clique in enumerate(self.cliques) if column in clique)
+            while number >= 0 and not needed[number]:
+                needed[number] = True
+                number = self.tree.parents[number]
+        return [factor for factor, used in zip(self._factors, needed, strict=True) if used]
+
+    def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return the codes of some rows, shape (rows, columns).
+
+        Clique after clique, what is new in it is drawn given what is there. The draws of rows
+        that agree so far are stratified: every combination comes up as often as expected, to the
+        nearest row, so that a sample is closer to the model than independent rows would be.
+        """
+        codes = np.zeros((rows, len(self.sizes)), dtype=np.int64)
+        for number, clique in enumerate(self.cliques):
+            separator = self.tree.separator(number)
+            fresh = tuple(column for column in clique if column not in separator)
+            if not fresh:
+                continue
+            order = [clique.index(column) for column in (*separator, *fresh)]
+            table = np.transpose(self.tables[number], order)
+            table = table.reshape(prod(self.tree.shape(separator)), -1)
+            given = np.zeros(rows, dtype=np.int64)
+            for column in separator:
+                given = given * self.sizes[column] + codes[:, column]
+            drawn = stratified(table, given, generator)
+            for column in reversed(fresh):
+                drawn, codes[:, column] = np.divmod(drawn, self.sizes[column])
+        return codes
+
+
+def stratified(
+    weights: Floats, given: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw a code for each row from the row of `weights` that `given` names.
+
+    Rows with the same `given` are spread evenly over the unit interval, in random order, so each
+    has the right law by itself and together they miss no frequency by more than a row.
+    """
+    rows = given.size
+    weights = np.maximum(weights, 0.0)
+    empty = weights.sum(axis=1) <= 0
+    # What nothing was released about follows the whole, or else all values alike.
+    weights[empty] = weights.sum(axis=0) if weights.sum() > 0 else 1.0
+    cumulative = np.cumsum(weights, axis=1)
+    cumulative /= cumulative[:, -1:]
+    # A fresh random order each time: rows that come early in one clique must not in the next.
+    order = generator.permutation(rows)
+    if len(weights) > 1:
+        # Small integers are sorted by radix, and a stable sort keeps the random order inside.
+        small = given[order].astype(np.uint16 if len(weights) <= 2**16 else np.int64)
+        order = order[np.argsort(small, kind="stable")]
+    sorted_given = given[order]
+    counts = np.bincount(given, minlength=len(weights))
+    firsts = (np.cumsum(counts) - counts)[sorted_given]
+    sizes = counts[sorted_given]
+    places = (np.arange(rows) - firsts + generator.random(rows)) / np.maximum(sizes, 1)
+    # One search in all rows of weights at once: each is shifted by its number.
+    keys = (cumulative + np.arange(len(weights))[:, None]).reshape(-1)
+    found = np.searchsorted(keys, places + sorted_given, side="right")
+    found = np.clip(found - sorted_given * weights.shape[1], 0, weights.shape[1] - 1)
+    drawn = np.empty(rows, dtype=np.int64)
+    drawn[order] = found
+    return drawn

@@ -1,0 +1,157 @@
+"""AIM: many small rounds, whose budgets grow as soon as they bring too little."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import ZCDP
+from sfumato.privacy.parameters import Whole, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import TableMethod, mean_absolute
+from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
+from sfumato.tabular.growth import Growth, candidate_pool, counted_columns
+from sfumato.tabular.program import Ask, Pool, answered, measured
+from sfumato.tabular.synthetic import SyntheticTable
+
+__all__ = ["AIM"]
+
+#: Rounds that are planned for each column, and the share of a round that chooses.
+ROUNDS_A_COLUMN, CHOICE_SHARE = 16, Fraction(1, 10)
+#: The most cells of the model at the end; on the way it grows with what is spent.
+MOST_MODEL_CELLS = 2**19
+#: More sets or cells than this are not compared with the data in one round.
+MOST_SETS, MOST_POOL_CELLS = 20_000, 2**23
+
+
+@dataclass(frozen=True, kw_only=True)
+class AIM(TableMethod[SyntheticTable]):
+    """Release a synthetic table by adaptive and iterative measurement.
+
+    Every column is counted by itself. Then, in many small rounds, the combination of columns that
+    the model gets most wrong is chosen, weighted by how much of the asked marginals it covers, and
+    counted. When a round changes the model by less than its noise, later rounds get more.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee, as in the paper.
+    ways
+        The marginals that matter: all of this many columns.
+
+    Notes
+    -----
+    Privacy: choices and tables as in `Synthesizer`, with scores multiplied by public weights, which
+    multiplies their sensitivity; how the budget is shared follows from what was already said, and
+    the budget is a filter (docs/proofs/synthesizer.md). McKenna and others (2022).
+    """
+
+    proof: ClassVar[str] = "synthesizer.md"
+
+    ways: int = parameter(Whole(1), 3)
+
+    def _first_share(self, public: TablePublic) -> Fraction:
+        """Return the share of one round at the beginning."""
+        return Fraction(1, ROUNDS_A_COLUMN * len(counted_columns(public)))
+
+    def _pool(self, public: TablePublic) -> Pool:
+        return candidate_pool(
+            public.sizes,
+            MOST_MODEL_CELLS,
+            most_sets=MOST_SETS,
+            most_cells=MOST_POOL_CELLS,
+            ways=self.ways,
+            singles=True,
+        )
+
+    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
+        """Ask for what is needed, one thing after another, and return what was learned."""
+        limit, relation = self.record_budget(public)
+        growth = Growth(public, limit, relation)
+        columns = counted_columns(public)
+        share = self._first_share(public) if len(columns) > 1 else Fraction(1)
+        table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
+        asks = tuple(growth.count((column,), table_share) for column in columns)
+        for asked, values in zip(asks, (yield asks), strict=True):
+            growth.learn(asked, values)
+        left = 1 - table_share * len(columns)
+        pool, number = self._pool(public), 0
+        weights = _weights(pool, len(columns), self.ways)
+        while left > 0 and pool.sets:
+            number += 1
+            if left < 2 * share:
+                # What would not pay for two rounds is spent on this one.
+                share = left
+            table_share = share * (1 - CHOICE_SHARE)
+            offered = growth.fitting(pool, MOST_MODEL_CELLS * float(1 - left + share))
+            if offered.size == 0:
+                offered = np.arange(len(columns), dtype=np.int64)
+            spread = mean_absolute(growth.count((columns[0],), table_share).noise)
+            choice = growth.choice(
+                number,
+                pool,
+                offered,
+                share * CHOICE_SHARE,
+                handicap=spread * pool.cells.astype(np.float64),
+                weights=weights,
+            )
+            chosen = pool.sets[offered[(yield choice)]]
+            asked = growth.count(chosen, table_share, f"table {number}: ")
+            (values,) = yield (asked,)
+            before = growth.marginal(chosen)
+            growth.learn(asked, values)
+            left -= share
+            change = float(np.abs(growth.marginal(chosen) - before).sum()) * growth.total
+            if change <= spread * prod(asked.shape):
+                # Half the noise: twice the share under pure epsilon, four times under zCDP.
+                share *= 4 if isinstance(limit, ZCDP) else 2
+        return growth
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what a release will cost and how good it will be, before it is spent."""
+        self.check(public)
+        limit, relation = self.record_budget(public)
+        columns = counted_columns(public)
+        growth = Growth(public, limit, relation)
+        share = self._first_share(public) if len(columns) > 1 else Fraction(1)
+        table = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
+        noises = [growth.count((column,), table).noise for column in columns]
+        steps = [one_way_step(self, public, table * len(columns), noises)]
+        pool, left = self._pool(public), 1 - table * len(columns)
+        if pool.sets and left:
+            rounds = max(1, int(left / share))
+            largest = float(pool.cells.max(initial=1))
+            choices, tables = left * CHOICE_SHARE, left * (1 - CHOICE_SHARE)
+            steps.append(choices_step(self, public, rounds, choices, len(pool.sets)))
+            steps.append(rounds_step(self, public, rounds, tables, largest))
+        return grown_plan(
+            self,
+            public,
+            steps,
+            "There will be fewer rounds, with less noise each, as soon as rounds bring too little.",
+        )
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        measured(lambda: self._program(data.public), data, budget)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        growth: Growth = answered(lambda: self._program(public), transcript)
+        return growth.release()
+
+
+def _weights(pool: Pool, columns: int, ways: int) -> NDArray[np.int64]:
+    """Return for each set how many columns it shares with all asked marginals together."""
+    ways = min(ways, columns)
+    # A column is in C(columns − 1, ways − 1) of the marginals, so the sum is that for each column.
+    return np.asarray([len(inside) * comb(columns - 1, ways - 1) for inside in pool.sets])

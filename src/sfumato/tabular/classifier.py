@@ -1,0 +1,218 @@
+"""A released classifier: a linear rule that tells positive records from others.
+
+A classifier is made of public values alone. Its decisions are taken in whole numbers, so that they
+are the same everywhere, and so that private records can be counted by them without rounding.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.frames import columns_of, names_of
+from sfumato.data.table import TablePublic
+from sfumato.engines.intake import Recipe, take
+from sfumato.mechanisms.huber import Examples
+from sfumato.privacy.release import Release
+from sfumato.tabular.features import Task
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Classifier", "direction", "mistakes"]
+
+Floats = NDArray[np.float64]
+Integers64 = NDArray[np.int64]
+
+#: Weights in whole numbers are at most 2 to this: products with features stay exact in floats.
+DIRECTION_BITS = 24
+#: Published weights may differ from rebuilt ones by this share of the largest.
+SHARE_APART = 1e-9
+#: More weights than this do not fit a picture that can be read.
+MOST_BARS = 30
+
+
+def direction(weights: Floats) -> Integers64:
+    """Return weights in whole numbers, scaled so that the largest is 2²⁴.
+
+    Parameters
+    ----------
+    weights
+        Public weights, or one column of weights for each of several rules. Only the ratios within
+        one rule matter to its decisions.
+    """
+    largest = np.abs(weights).max(axis=0)
+    scaled = weights / np.where(largest > 0, largest, 1.0) * 2**DIRECTION_BITS
+    whole: Integers64 = np.rint(scaled).astype(np.int64)
+    return whole
+
+
+def mistakes(examples: Examples, directions: Integers64) -> Integers64:
+    """Return how many records each direction puts on the wrong side. Private.
+
+    Parameters
+    ----------
+    examples
+        Signed examples, whose last entry is the bias and so tells the sign.
+    directions
+        One direction a column, from `direction`.
+
+    Notes
+    -----
+    A score w·x > 0 means positive. Scores are whole numbers below 2⁵³, exact in floats in any
+    order of the additions.
+    """
+    scores = examples.matrix.astype(np.float64) @ directions.astype(np.float64)
+    positive = examples.values[:, -1:] > 0
+    # Signed scores: a tie is a mistake for a positive record only.
+    wrong = np.where(positive, scores <= 0, scores < 0)
+    return np.asarray(examples.weights @ wrong.astype(np.int64), dtype=np.int64)
+
+
+class Classifier(Release):
+    """A linear rule for one target.
+
+    Parameters
+    ----------
+    public
+        What is public about the table.
+    task
+        What is told apart by what.
+    weights
+        The weight of each feature, the bias last.
+    about
+        How the weights were found, in a sentence.
+    """
+
+    kind = "classifier"
+
+    def __init__(self, public: TablePublic, task: Task, weights: Floats, about: str) -> None:
+        self.public = public
+        self.task = task
+        self.weights = np.array(weights, dtype=np.float64)
+        self.weights.setflags(write=False)
+        self.about = about
+
+    @property
+    def target(self) -> str:
+        """The name of the target column."""
+        return self.public.columns[self.task.target]
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """The values of the target that count as positive."""
+        labels = self.public.labels(self.target)
+        return tuple(label for label, yes in zip(labels, self.task.positive, strict=True) if yes)
+
+    def predict(self, frame: Any) -> NDArray[np.bool_]:
+        """Return for each row whether it is taken to be positive.
+
+        Parameters
+        ----------
+        frame
+            A pandas, Polars or PyArrow frame with the columns of the schema; the target is not
+            needed and not looked at.
+        """
+        schema = self.public.schema
+        columns = [schema.columns[column] for column in self.task.features.columns]
+        if not columns:
+            return self.decide(np.zeros((_rows(frame), 0), dtype=np.int64))
+        recipe = Recipe(codings={column.name: column.coding for column in columns})
+        recipe.check_names(names_of(frame))
+        table = take(columns_of(frame, recipe.needed), recipe).table
+        return self.decide(np.stack([table.codes(c) for c in range(len(columns))], axis=1))
+
+    def decide(self, codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for each record whether it is taken to be positive.
+
+        Parameters
+        ----------
+        codes
+            The codes of all columns but the target and those of one value, shape (rows, columns).
+        """
+        places, values = self.task.features.entries(codes)
+        whole = direction(self.weights)
+        scores = (values * whole[places]).sum(axis=1)
+        return np.asarray(scores > 0)
+
+    def _frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        names = self.task.features.names(self.public)
+        return pl.DataFrame(
+            {
+                "column": [column for column, _ in names],
+                "value": [value for _, value in names],
+                "weight": self.weights,
+            },
+            schema={"column": pl.String, "value": pl.String, "weight": pl.Float64},
+        )
+
+    def files(self) -> dict[str, bytes]:
+        """Return the weights in one CSV file."""
+        buffer = io.BytesIO()
+        self._frame().write_csv(buffer)
+        return {"weights.csv": buffer.getvalue()}
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+        import polars as pl
+
+        if files.keys() != {"weights.csv"}:
+            return False
+        mine = self._frame()
+        types = {"column": pl.String, "value": pl.String, "weight": pl.Float64}
+        theirs = pl.read_csv(io.BytesIO(files["weights.csv"]), schema=types)
+        if theirs.height != mine.height:
+            return False
+        apart = np.abs(mine["weight"].to_numpy() - theirs["weight"].to_numpy())
+        # A missing or undefined number compares false, and so disagrees.
+        near = bool((apart <= SHARE_APART * np.abs(self.weights).max()).all())
+        return near and mine.drop("weight").equals(theirs.drop("weight"))
+
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences."""
+        count = len(self.task.features.attributes)
+        named = _listed(self.positive)
+        return (
+            f"A rule that guesses from {count} column{'s' * (count != 1)} whether {self.target} is "
+            f"{named}. {self.about} A record is taken to be so if its weights add up to more than "
+            f"0: one that every record has, and one for each value it has. Of two values one adds "
+            f"the weight and the other subtracts it; a number adds its weight times its place "
+            f"between −1, the lowest, and 1, the highest."
+        )
+
+    def plot(self) -> Any:
+        """Return a figure of the largest weights."""
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        order = np.argsort(-np.abs(self.weights), kind="stable")[:MOST_BARS][::-1]
+        names = self.task.features.names(self.public)
+        with mpl.rc_context({"text.parse_math": False}):
+            figure = Figure(figsize=(6, 1.2 + 0.25 * len(order)), layout="constrained")
+            axis = figure.subplots()
+            colours = ["#1d3557" if self.weights[i] > 0 else "#c1121f" for i in order]
+            axis.barh(range(len(order)), self.weights[order], color=colours)
+            labels = [" = ".join(filter(None, names[i]))[:40] for i in order]
+            axis.set_yticks(range(len(order)), labels, fontsize=8)
+            axis.set_xlabel(f"weight towards {self.target}: {_listed(self.positive)}"[:80])
+            axis.axvline(0, color="black", linewidth=0.8)
+            axis.spines[["top", "right"]].set_visible(False)
+        return figure
+
+
+def _rows(frame: Any) -> int:
+    """Return how many rows a frame has."""
+    columns = columns_of(frame)
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Return a few labels in words."""
+    shown = ", ".join(labels[:4])
+    return shown if len(labels) <= 4 else f"{shown} or one of {len(labels) - 4} more"

@@ -1,0 +1,55 @@
+"""What all methods share that release a classifier: a target, and which of its values to find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import parameter
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.classifier import Classifier
+from sfumato.tabular.features import Labels, Name, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifyingMethod(Method[Table, Classifier]):
+    """Release a rule that guesses one column from the others.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table.
+    target
+        The column that is guessed.
+    positive
+        The values of it that count as positive; the others count as negative.
+    """
+
+    kind: ClassVar[str] = "table"
+
+    target: str = parameter(Name())
+    positive: Any = parameter(Labels())
+
+    def task(self, public: TablePublic) -> Task:
+        """Return what is told apart by what."""
+        return Task.of(public, self.target, self.positive)
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the target or a value of it is unknown."""
+        super().check(public)
+        self.task(public)
+
+    def record_loss(self, public: TablePublic) -> PureDP:
+        """Return the loss for one record."""
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        return limit
+
+
+def require_same(planned: list[tuple[str, dict[str, Any]]], transcript: Transcript) -> None:
+    """Raise unless a transcript holds exactly the measurements that were planned."""
+    if planned != [(entry.label, entry.signature) for entry in transcript]:
+        raise ValueError("the transcript is not one of this method with these parameters")

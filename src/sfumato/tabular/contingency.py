@@ -1,0 +1,161 @@
+"""Contingency: noise on every cell of the whole table, for domains that are small enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import prod, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.parameters import OneOf, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import (
+    MOST_CELLS,
+    TOTAL,
+    TableMethod,
+    count_step,
+    require_planned,
+    rows_about,
+)
+from sfumato.tabular.model import Model
+from sfumato.tabular.simple_models import DenseModel, SignedModel, probabilities
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
+
+#: The label of the whole table in transcripts.
+TABLE = "all columns together"
+#: The plan tells the error of marginals of up to so many columns.
+WAYS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contingency(TableMethod[SyntheticTable]):
+    """Release the joint counts of all columns, as a synthetic table.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    clip
+        What is done with negative cells: `"project"` takes the closest table without any;
+        `"table"` clips and rescales the cells; `"marginal"` keeps them, and clips and rescales
+        whatever marginal is asked for, so that marginals are better but need not agree.
+
+    Notes
+    -----
+    Privacy: a record falls into one cell, so noise of scale 1/ε on every cell (2/ε under
+    replace-one) gives ε-DP; where the number of rows is private it is counted for a twentieth of
+    the budget (docs/proofs/contingency.md).
+    """
+
+    proof: ClassVar[str] = "contingency.md"
+
+    clip: str = parameter(OneOf(("project", "table", "marginal")), "project")
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the whole table is too large."""
+        super().check(public)
+        cells = prod(public.sizes)
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"the columns together have {cells:,} combinations of values, of which "
+                f"{MOST_CELLS:,} are allowed; declare fewer columns or fewer bins, or release "
+                "marginals instead"
+            )
+
+    def primitives(self, public: TablePublic) -> list[CountNoise]:
+        """Return the noise on the number of rows, if it is counted, and on the cells."""
+        limit, relation = self.record_budget(public)
+        share = limit.share(1 - self.total_share(public))
+        total = self.total_noise(public)
+        table = count_noise((prod(public.sizes),), share, relation)
+        return [table] if total is None else [total, table]
+
+    def _labels(self, public: TablePublic) -> list[str]:
+        return [TABLE] if public.rows is not None else [TOTAL, TABLE]
+
+    def _shares(self, public: TablePublic) -> list[Fraction]:
+        part = self.total_share(public)
+        return [Fraction(1)] if public.rows is not None else [part, 1 - part]
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return the noise on a cell, and what it adds up to in small marginals."""
+        self.check(public)
+        steps = [
+            count_step(label, self.working_loss().share(share), [noise], public)
+            for label, share, noise in zip(
+                self._labels(public), self._shares(public), self.primitives(public), strict=True
+            )
+        ]
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(*steps[:-1], self._with_marginals(steps[-1], public)),
+            notes=self._size_notes(public),
+        )
+
+    def _with_marginals(self, step: PlanStep, public: TablePublic) -> PlanStep:
+        """Add what the noise of all cells does to marginals of the largest columns."""
+        about = rows_about(public)
+        if not about:
+            return step
+        sizes = sorted(public.sizes, reverse=True)[:WAYS]
+        figures = dict(step.figures)
+        words = []
+        for ways, cells in enumerate(accumulate(sizes, lambda one, other: one * other), start=1):
+            # A cell adds up cells(all)/cells noisy ones: nearly normal, of that many variances.
+            spread = figures["standard_deviation"] * sqrt(figures["cells"] / cells)
+            distance = min(0.5 * cells * spread * sqrt(2 / np.pi) / about, 1.0)
+            figures[f"total_variation_{ways}_way"] = distance
+            words.append(f"{100 * distance:.2g} %")
+        error = f"of marginals with 1 to {len(sizes)} columns at most {', '.join(words)} misplaced"
+        return PlanStep(
+            what=step.what,
+            loss=step.loss,
+            noise=step.noise,
+            error=f"{step.error}; {error}",
+            figures=figures,
+        )
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        public = data.public
+        labels = self._labels(public)
+        slices = budget.split(labels, self._shares(public))
+        # Columns with one value tell nothing, and arrays have few axes.
+        columns = tuple(i for i, size in enumerate(public.sizes) if size > 1) or (0,)
+        table = data.counts.marginals([columns])[0].reshape(-1)
+        values = [table] if public.rows is not None else [table.sum(keepdims=True), table]
+        for label, part, noise, value in zip(
+            labels, slices, self.primitives(public), values, strict=True
+        ):
+            part.measure(noise, value, label=label)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        primitives = self.primitives(public)
+        require_planned(transcript, self._labels(public), primitives)
+        counts = transcript[TABLE].astype(np.float64)
+        total = float(transcript[TOTAL][0] if public.rows is None else public.rows)
+        deviation = primitives[-1].standard_deviation
+        columns = tuple(range(len(public.sizes)))
+        table = NoisyTable(TABLE, columns, (0,) * len(columns), counts.size, deviation)
+        return SyntheticTable(public, self._model(public, counts, total), total, [table])
+
+    def _model(
+        self,
+        public: TablePublic,
+        counts: np.ndarray[tuple[int], np.dtype[np.float64]],
+        total: float,
+    ) -> Model:
+        """Return the model that treats negative cells as was asked for."""
+        if self.clip == "marginal":
+            return SignedModel(public.sizes, counts, total)
+        cells = probabilities(counts, total, clip=self.clip == "table")
+        return DenseModel(public.sizes, cells)

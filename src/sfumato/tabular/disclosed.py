@@ -1,0 +1,55 @@
+"""A count told as it is, as some published methods do while they claim that it costs nothing.
+
+No proved method may use it. It exists so that a published variant goes through the same door, and
+so that an audit can point at the step that tells.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.laplace import check_integers
+from sfumato.privacy.loss import Loss, Measure, zero
+from sfumato.privacy.primitive import Change, Primitive
+
+__all__ = ["DisclosedCount"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosedCount(Primitive):
+    """Tell a number as it is.
+
+    Notes
+    -----
+    Privacy: none under add/remove. Its price is what the papers say, nothing; its declared
+    change is 0, which an audit refutes on any two data sets of different sizes.
+    """
+
+    kind: ClassVar[str] = "disclosed count"
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return nothing, as is claimed."""
+        return zero(measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is one int64 number."""
+        check_integers(value, (1,))
+
+    def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number."""
+        return value.copy()
+
+    def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
+        """Return 0 for the number itself and minus infinity for any other."""
+        return 0.0 if np.array_equal(value, output) else -math.inf
+
+    def change(self, value: NDArray[np.int64], neighbour: NDArray[np.int64]) -> Change:
+        """Measure how far two numbers are apart; nothing is allowed."""
+        apart = Fraction(int(np.abs(value - neighbour).sum()))
+        return Change(apart, Fraction(0), "change of a disclosed count")

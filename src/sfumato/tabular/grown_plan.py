@@ -1,0 +1,150 @@
+"""Plans of methods that choose and measure tables in rounds, from public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+
+from sfumato.data.table import TablePublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.tabular.counting import margin
+from sfumato.tabular.counting_method import TableMethod, count_step, mean_absolute, rows_about
+from sfumato.tabular.synthetic import SyntheticTable
+
+__all__ = [
+    "choices_step",
+    "grown_plan",
+    "held_error",
+    "one_way_step",
+    "rounds_step",
+    "rows_step",
+    "unknown_step",
+]
+
+Synthetic = TableMethod[SyntheticTable]
+
+
+def held_error(
+    sizes: tuple[int, ...], ways: int, cells: float, absolute: float, rows: int
+) -> float:
+    """Return the expected total variation, from noise alone, of a marginal that a table holds.
+
+    Parameters
+    ----------
+    sizes
+        The domain size of each column.
+    ways
+        How many typical columns the marginal has.
+    cells
+        The cells of the table.
+    absolute
+        The mean absolute noise on a cell.
+    rows
+        The number of rows.
+    """
+    typical = float(np.mean(sizes)) ** ways
+    inside = min(typical, cells)
+    # A cell of the marginal adds up cells/inside noisy cells.
+    return float(min(0.5 * inside * absolute * sqrt(cells / inside) / max(rows, 1), 1.0))
+
+
+def rows_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanStep:
+    """Return the line about the number of rows."""
+    limit, relation = method.record_budget(public)
+    noise = count_noise((1,), limit.share(share), relation)
+    off = margin(noise)
+    return PlanStep(
+        what="the number of rows, to size the tables",
+        loss=method.working_loss().share(share),
+        noise=f"± {noise.standard_deviation:,.4g} (1 s.d.)",
+        error=f"± {off:,.4g}",
+        figures={"margin": off},
+    )
+
+
+def one_way_step(
+    method: Synthetic, public: TablePublic, share: Fraction, noises: list[CountNoise]
+) -> PlanStep:
+    """Return the line about the tables of one column."""
+    many = len(noises)
+    what = f"{many} tables of one column" if many > 1 else "a table of one column"
+    return count_step(what, method.working_loss().share(share), noises, public)
+
+
+def choices_step(
+    method: Synthetic, public: TablePublic, rounds: int, share: Fraction, candidates: int
+) -> PlanStep:
+    """Return the line about the choices of all rounds."""
+    limit, _ = method.record_budget(public)
+    loss = limit.share(share / rounds)
+    epsilon = float(loss.epsilon) if hasattr(loss, "epsilon") else sqrt(8 * float(loss.rho))
+    # P(a choice falls short by t) ≤ candidates · exp(−ε·t/2), solved for 1/20.
+    short = 2 * log(20 * max(candidates, 1)) / max(epsilon, 1e-300)
+    return PlanStep(
+        what=f"which {rounds} combinations to count",
+        loss=method.working_loss().share(share),
+        noise=f"{rounds} private choices among up to {candidates:,}",
+        error=f"each at most {short:,.4g} rows short of the best, 19 times in 20",
+        figures={"margin": short},
+    )
+
+
+def rounds_step(
+    method: Synthetic, public: TablePublic, rounds: int, share: Fraction, cells: float
+) -> PlanStep:
+    """Return the line about the tables of all rounds."""
+    limit, relation = method.record_budget(public)
+    noise = count_noise((1,), limit.share(share / rounds), relation)
+    figures = {
+        "cells": float(cells),
+        "standard_deviation": noise.standard_deviation,
+        "margin": margin(noise),
+    }
+    error = f"± {figures['margin']:,.4g} a cell"
+    about = rows_about(public)
+    if about:
+        held = [
+            held_error(public.sizes, ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)
+        ]
+        figures |= {f"ways_{ways}": value for ways, value in enumerate(held, start=1)}
+        shares = " / ".join(f"{100 * value:.2g}" for value in held)
+        error += f"; at most {shares} % of rows misplaced in 1- / 2- / 3-way marginals they hold"
+    return PlanStep(
+        what=f"{rounds} tables of up to {round(cells):,} cells",
+        loss=method.working_loss().share(share),
+        noise=f"each cell ± {noise.standard_deviation:,.4g} (1 s.d.)",
+        error=error,
+        figures=figures,
+    )
+
+
+def grown_plan(
+    method: Synthetic, public: TablePublic, steps: Sequence[PlanStep], *notes: str
+) -> Plan:
+    """Return a plan of some steps, with what should be said about all such plans."""
+    return Plan(
+        method=method.name,
+        guarantee=method.guarantee(public),
+        steps=tuple(steps),
+        notes=(
+            "Errors are those of the noise, where a table holds the columns; what no table "
+            "holds comes on top, and no plan can tell how much that is.",
+            *notes,
+            *method._size_notes(public),
+        ),
+    )
+
+
+def unknown_step(method: Synthetic, share: Fraction) -> PlanStep:
+    """Return the line that stands for everything that the number of rows decides."""
+    return PlanStep(
+        what="tables of one column, then further ones in rounds",
+        loss=method.working_loss().share(share),
+        noise="follows from the number of rows",
+        error="not known: the number of rows is private, and rows_about is not declared",
+        figures={"margin": float("inf")},
+    )

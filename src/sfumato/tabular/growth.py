@@ -1,0 +1,252 @@
+"""A model that grows table by table: everything public that select–measure–generate shares.
+
+It holds noisy answers only. The methods differ in what they ask next; this module says how answers
+become a model, which sets of columns can still be joined, and what the model expects to be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import TablePublic
+from sfumato.engines.batch import Batch
+from sfumato.engines.condense import distinct_rows
+from sfumato.mechanisms.graphical import GraphicalModel, Measured, fit
+from sfumato.mechanisms.graphical.fitting import total_of
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP, Loss
+from sfumato.tabular.counting_method import TOTAL, table_label
+from sfumato.tabular.network_model import FittedModel
+from sfumato.tabular.program import GRID, LARGEST, Choice, Count, Pool, Set
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
+
+__all__ = ["Growth", "candidate_pool", "counted_columns", "one_way_asks", "one_way_shares"]
+
+Expected = Callable[[], NDArray[np.int64]]
+
+#: Estimates are counted in this many rows drawn from the model.
+DRAWN = 40_000
+#: The most steps of a fit on the way, and of the last one.
+ON_THE_WAY, AT_LAST = 60, 250
+
+
+def counted_columns(public: TablePublic) -> list[int]:
+    """Return the columns that are counted: those of more than one value, or else the first."""
+    return [column for column, size in enumerate(public.sizes) if size > 1] or [0]
+
+
+def one_way_shares(sizes: Sequence[int], limit: Loss) -> list[Fraction]:
+    """Return how one-way tables share a budget so that their expected errors add up to the least.
+
+    The error of a table of c cells is proportional to c times its noise. Under pure ε the noise is
+    one over the share, so the best share grows with √c; under zCDP it is one over the root of the
+    share, and the best share grows with c^(2/3).
+    """
+    power = 2 / 3 if isinstance(limit, ZCDP) else 1 / 2
+    weights = [Fraction(round(1000 * size**power)) for size in sizes]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def one_way_asks(growth: Growth, columns: Sequence[int], share: Fraction) -> tuple[Count, ...]:
+    """Return the questions for the tables of single columns, which share a part of the budget."""
+    shares = one_way_shares([growth.public.sizes[column] for column in columns], growth.limit)
+    return tuple(
+        growth.count((column,), share * part) for column, part in zip(columns, shares, strict=True)
+    )
+
+
+def candidate_pool(
+    sizes: Sequence[int],
+    cells: float,
+    *,
+    most_sets: int,
+    most_cells: int,
+    ways: int | None = None,
+    singles: bool = False,
+) -> Pool:
+    """Return sets of two or more columns whose tables are small enough to be worth measuring.
+
+    Parameters
+    ----------
+    sizes
+        The domain size of each column; columns of one value are left out.
+    cells
+        The most cells of a table.
+    most_sets, most_cells
+        All sets of k + 1 columns are taken in only if there are no more sets and cells than this
+        in all; of the first k that do not fit, the smallest tables.
+    ways
+        The most columns of a set.
+    singles
+        Whether every single column is taken in as well.
+    """
+    useful = [column for column, size in enumerate(sizes) if size > 1]
+    level: list[Set] = [(column,) for column in useful]
+    taken: list[Set] = list(level) if singles else []
+    used = sum(sizes[column] for column in useful) if singles else 0
+    for _ in range(2, (ways or len(useful)) + 1):
+        level = [
+            (*columns, column)
+            for columns in level
+            for column in useful
+            if column > columns[-1]
+            and sizes[column] * prod(sizes[inside] for inside in columns) <= cells
+        ]
+        ranked = sorted((prod(sizes[c] for c in columns), columns) for columns in level)
+        for size, columns in ranked:
+            if len(taken) >= most_sets or used + size > most_cells:
+                return Pool(tuple(sorted(taken)), tuple(sizes))
+            taken.append(columns)
+            used += size
+    return Pool(tuple(sorted(taken)), tuple(sizes))
+
+
+class Growth:
+    """The public state of a release in the making.
+
+    Parameters
+    ----------
+    public
+        What is public about the table.
+    limit, relation
+        The loss for one record of the whole release, and what a neighbour is.
+    """
+
+    def __init__(self, public: TablePublic, limit: Loss, relation: Relation) -> None:
+        self.public = public
+        self.limit = limit
+        self.relation = relation
+        self.measured: list[Measured] = []
+        self.tables: list[NoisyTable] = []
+        self._model: GraphicalModel | None = None
+        self._rows: list[Measured] = []
+        self._batch: Batch | None = None
+        self._fitted = 0
+        self._near = np.eye(len(public.sizes), dtype=np.bool_)
+
+    @property
+    def total(self) -> float:
+        """The number of rows, as far as is known."""
+        if self.public.rows is not None:
+            return float(max(self.public.rows, 1))
+        return min(total_of([*self._rows, *self.measured]), float(LARGEST))
+
+    def count(self, columns: Set, share: Fraction, name: str = "") -> Count:
+        """Return the question for a table of some columns, or for the number of rows."""
+        label = table_label(self.public, columns) if columns else TOTAL
+        return Count(
+            label=f"{name}{label}",
+            columns=columns,
+            shape=tuple(self.public.sizes[column] for column in columns),
+            loss=self.limit.share(share),
+            relation=self.relation,
+        )
+
+    def learn(self, asked: Count, values: NDArray[np.int64]) -> None:
+        """Take in a noisy table."""
+        deviation = asked.noise.standard_deviation
+        table = np.clip(values, -LARGEST, LARGEST).astype(np.float64).reshape(asked.shape)
+        item = Measured(asked.columns, table, deviation)
+        if not asked.columns:
+            self._rows.append(item)
+            return
+        self.measured.append(item)
+        for first in asked.columns:
+            for second in asked.columns:
+                self._near[first, second] = True
+        levels = (0,) * len(asked.columns)
+        self.tables.append(
+            NoisyTable(asked.label, asked.columns, levels, item.values.size, deviation)
+        )
+
+    def _refit(self) -> None:
+        """Fit the model to all tables, starting from the last one."""
+        self._model = fit(
+            self.public.sizes, self.measured, self.total, iterations=ON_THE_WAY, start=self._model
+        )
+        self._fitted = len(self.measured)
+
+    def fitting(self, pool: Pool, most_cells: float) -> NDArray[np.int64]:
+        """Return the numbers of the sets that can be joined without making the model too large."""
+        from sfumato.mechanisms.graphical.growth_kernels import grown_cells
+
+        if not pool.sets:
+            return np.zeros(0, dtype=np.int64)
+        sizes = np.asarray(self.public.sizes, dtype=np.float64)
+        cells = grown_cells(self._near, sizes, *pool.members)
+        return np.flatnonzero(cells <= most_cells).astype(np.int64)
+
+    def estimates(self, pool: Pool) -> NDArray[np.int64]:
+        """Return what the model expects in every cell of a pool, in steps of the grid.
+
+        Rows are drawn from the model and counted as the data are; their number is fixed.
+        """
+        sizes = self.public.sizes
+        # A seed of our own: what is drawn is public anyway, and must come out alike elsewhere.
+        if self._fitted != len(self.measured):
+            self._refit()
+        assert self._model is not None
+        codes = self._model.draw(DRAWN, noise.generator(len(self.measured)))
+        if self._batch is None or self._batch.tables != list(pool.sets):
+            self._batch = Batch(pool.sets, sizes, DRAWN)
+        self._batch.clear()
+        found = distinct_rows([list(codes.astype(np.uint32).T)], sizes)
+        assert found is not None
+        rows, weights = found
+        self._batch.add([rows[column] for column in self._batch.columns], weights)
+        flat = self._batch.flat().astype(np.float64)
+        return np.rint(flat * (GRID * self.total / DRAWN)).astype(np.int64)
+
+    def expected_once(self, pool: Pool) -> Expected:
+        """Return the expected counts of a pool by the present model, found when first asked for."""
+        found: list[NDArray[np.int64]] = []
+
+        def expected() -> NDArray[np.int64]:
+            if not found:
+                found.append(self.estimates(pool))
+            return found[0]
+
+        return expected
+
+    def marginal(self, columns: Set) -> NDArray[np.float64]:
+        """Return the shares of some columns, by the model of everything that was learned."""
+        if self._fitted != len(self.measured):
+            self._refit()
+        assert self._model is not None
+        return self._model.marginal(columns)
+
+    def choice(
+        self,
+        number: int,
+        pool: Pool,
+        offered: NDArray[np.int64],
+        share: Fraction,
+        *,
+        handicap: NDArray[np.float64] | None = None,
+        weights: NDArray[np.int64] | None = None,
+        expected: Expected | None = None,
+    ) -> Choice:
+        """Return the question which offered set the model gets most wrong."""
+        rows = np.zeros(len(pool.sets)) if handicap is None else np.minimum(handicap, LARGEST)
+        return Choice(
+            label=f"choice {number}",
+            pool=pool,
+            offered=offered,
+            expected=expected or self.expected_once(pool),
+            handicap=np.rint(GRID * rows[offered]).astype(np.int64),
+            weights=np.ones(offered.size, np.int64) if weights is None else weights[offered],
+            loss=self.limit.share(share),
+            relation=self.relation,
+        )
+
+    def release(self, notes: Sequence[str] = ()) -> SyntheticTable:
+        """Return the release: the model that explains all tables best."""
+        model = fit(self.public.sizes, self.measured, self.total, iterations=AT_LAST)
+        return SyntheticTable(self.public, FittedModel(model), self.total, self.tables, notes)

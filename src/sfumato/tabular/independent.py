@@ -1,0 +1,140 @@
+"""Independent: noisy histograms of single columns, from which each is drawn on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import ZCDP
+from sfumato.privacy.parameters import OneOf, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import TableMethod, count_step, require_planned
+from sfumato.tabular.noisy_tables import common_total, relative_variances
+from sfumato.tabular.simple_models import ProductModel, probabilities
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
+
+#: Roots of public sizes are taken to so many binary digits, so that shares stay short fractions.
+ROOT_BITS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independent(TableMethod[SyntheticTable]):
+    """Release a synthetic table whose columns are drawn independently of each other.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    split
+        How the budget is split over the columns: `"sizes"` gives larger domains more, so that the
+        expected error of all columns together is least; `"equal"` gives all the same.
+    repair
+        `"project"` takes the closest histogram without negative counts; `"clip"` clips and
+        rescales, as is often published.
+
+    Notes
+    -----
+    Privacy: a record falls into one cell of each histogram, and the histograms' slices add up to
+    the budget; the shares depend on the declared sizes alone (docs/proofs/independent.md).
+    """
+
+    proof: ClassVar[str] = "independent.md"
+
+    split: str = parameter(OneOf(("sizes", "equal")), "sizes")
+    repair: str = parameter(OneOf(("project", "clip")), "project")
+
+    def measured(self, public: TablePublic) -> tuple[int, ...]:
+        """Return the columns that are counted: those with more than one value, or the first."""
+        return tuple(i for i, size in enumerate(public.sizes) if size > 1) or (0,)
+
+    def shares(self, public: TablePublic) -> list[Fraction]:
+        """Return the share of the budget that each counted column gets.
+
+        With share w the mean absolute noise on m cells is proportional to m/w under pure ε and to
+        m/√w under zCDP; its sum over the columns is least for w ∝ m^½ and w ∝ m^⅔.
+        """
+        sizes = [public.sizes[column] for column in self.measured(public)]
+        if self.split == "equal":
+            weights = [1] * len(sizes)
+        elif isinstance(self.working_loss(), ZCDP):
+            weights = [_cube_root(size**2 << 3 * ROOT_BITS) for size in sizes]
+        else:
+            weights = [isqrt(size << 2 * ROOT_BITS) for size in sizes]
+        return [Fraction(weight, sum(weights)) for weight in weights]
+
+    def noises(self, public: TablePublic) -> list[CountNoise]:
+        """Return the noise on each counted histogram."""
+        limit, relation = self.record_budget(public)
+        return [
+            count_noise((public.sizes[column],), limit.share(share), relation)
+            for column, share in zip(self.measured(public), self.shares(public), strict=True)
+        ]
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what each histogram will cost and how good it will be."""
+        self.check(public)
+        steps: list[PlanStep] = [
+            count_step(public.columns[column], self.working_loss().share(share), [noise], public)
+            for column, share, noise in zip(
+                self.measured(public), self.shares(public), self.noises(public), strict=True
+            )
+        ]
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=tuple(steps),
+            notes=(
+                "Columns are drawn independently: whatever goes together in the data is lost, and "
+                "no plan can tell how much that is.",
+                *self._size_notes(public),
+            ),
+        )
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        public = data.public
+        columns = self.measured(public)
+        names = [public.columns[column] for column in columns]
+        slices = budget.split(names, self.shares(public))
+        tables = data.counts.marginals([(column,) for column in columns])
+        for name, part, noise, table in zip(
+            names, slices, self.noises(public), tables, strict=True
+        ):
+            part.measure(noise, table, label=name)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        columns, noises = self.measured(public), self.noises(public)
+        names = [public.columns[column] for column in columns]
+        require_planned(transcript, names, noises)
+        counts = [transcript[name].astype(np.float64) for name in names]
+        if public.rows is None:
+            total = common_total(counts, relative_variances(noises))
+        else:
+            total = float(public.rows)
+        model = [np.ones(size) / size for size in public.sizes]
+        for column, noisy in zip(columns, counts, strict=True):
+            model[column] = probabilities(noisy, total, clip=self.repair == "clip")
+        tables = [
+            NoisyTable(name, (column,), (0,), public.sizes[column], noise.standard_deviation)
+            for name, column, noise in zip(names, columns, noises, strict=True)
+        ]
+        return SyntheticTable(public, ProductModel(model), total, tables)
+
+
+def _cube_root(value: int) -> int:
+    """Return the largest whole number whose cube is at most `value`."""
+    root = int(float(value) ** (1 / 3))
+    while root**3 > value:
+        root -= 1
+    while (root + 1) ** 3 <= value:
+        root += 1
+    return root

@@ -1,0 +1,131 @@
+"""MST: the tree of pairs that tells most, chosen privately, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import TableMethod
+from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
+from sfumato.tabular.growth import Growth, counted_columns, one_way_asks
+from sfumato.tabular.program import Ask, Pool, answered, measured
+from sfumato.tabular.synthetic import SyntheticTable
+
+__all__ = ["MST"]
+
+#: One-way tables, choices and two-way tables get a third each.
+THIRD = Fraction(1, 3)
+#: The most cells of all pairs together, and of the largest.
+MOST_CELLS = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class MST(TableMethod[SyntheticTable]):
+    """Release a synthetic table along a tree of pairs of columns.
+
+    Every column is counted by itself; then the pairs that independent columns get most wrong are
+    chosen privately, one after another, so that they make a tree, and are counted.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+
+    Notes
+    -----
+    Privacy: a third of the budget counts every column, a third chooses pairs by their L1 distance
+    from public figures, which one record moves by at most 1 (2 under replace-one), a third counts
+    them (docs/proofs/synthesizer.md). McKenna, Miklau and Sheldon (2021), without their merging of
+    rare values.
+    """
+
+    proof: ClassVar[str] = "synthesizer.md"
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the pairs have too many cells to be counted together."""
+        super().check(public)
+        cells = sum(a * b for a, b in combinations(public.sizes, 2))
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"all pairs of columns have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
+                "give the columns fewer bins, or use Synthesizer"
+            )
+
+    def _shares(self, public: TablePublic) -> tuple[Fraction, Fraction, Fraction]:
+        """Return what one-way tables, each choice and each pair get."""
+        edges = len(counted_columns(public)) - 1
+        if edges == 0:
+            return Fraction(1), Fraction(0), Fraction(0)
+        # A single pair is not chosen.
+        choices = THIRD / (edges if edges > 1 else 1) if edges > 1 else Fraction(0)
+        return THIRD, choices, (1 - THIRD - edges * choices) / edges
+
+    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
+        """Ask for what is needed, one thing after another, and return what was learned."""
+        limit, relation = self.record_budget(public)
+        growth = Growth(public, limit, relation)
+        columns = counted_columns(public)
+        one_way, choice_share, table_share = self._shares(public)
+        asks = one_way_asks(growth, columns, one_way)
+        for asked, values in zip(asks, (yield asks), strict=True):
+            growth.learn(asked, values)
+        pool = Pool(tuple(combinations(columns, 2)), public.sizes)
+        expected = growth.expected_once(pool)
+        group = np.arange(len(public.sizes))
+        chosen = []
+        for number in range(1, len(columns)):
+            offered = _joining(pool, group)
+            pick = 0
+            if len(columns) > 2:
+                choice = growth.choice(number, pool, offered, choice_share, expected=expected)
+                pick = yield choice
+            pair = pool.sets[offered[pick]]
+            group[group == group[pair[0]]] = group[pair[1]]
+            chosen.append(pair)
+        tables = tuple(growth.count(pair, table_share, "pair: ") for pair in chosen)
+        if tables:
+            for asked, values in zip(tables, (yield tables), strict=True):
+                growth.learn(asked, values)
+        return growth
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what a release will cost and how good it will be, before it is spent."""
+        self.check(public)
+        limit, relation = self.record_budget(public)
+        columns = counted_columns(public)
+        one_way, choice, table = self._shares(public)
+        asks = one_way_asks(Growth(public, limit, relation), columns, one_way)
+        steps = [one_way_step(self, public, one_way, [asked.noise for asked in asks])]
+        edges = len(columns) - 1
+        if edges > 1:
+            pairs = edges * len(columns) // 2
+            steps.append(choices_step(self, public, edges, edges * choice, pairs))
+        if edges:
+            largest = float(np.prod(sorted(public.sizes)[-2:]))
+            steps.append(rounds_step(self, public, edges, edges * table, largest))
+        return grown_plan(self, public, steps)
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        measured(lambda: self._program(data.public), data, budget)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        growth: Growth = answered(lambda: self._program(public), transcript)
+        return growth.release()
+
+
+def _joining(pool: Pool, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the pairs that join two parts of the forest."""
+    pairs = np.asarray(pool.sets, dtype=np.int64)
+    return np.flatnonzero(group[pairs[:, 0]] != group[pairs[:, 1]]).astype(np.int64)

@@ -1,0 +1,555 @@
+"""PrivBayes: a Bayesian network chosen privately, and its tables measured privately.
+
+What is asked is a function of what is public and of the answers so far: `_course` is the one
+description of it, followed once with the data at hand and once with the transcript alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import isqrt
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import Table, TablePublic
+from sfumato.engines.counts import Counts, Integers64
+from sfumato.mechanisms.choose import Choose, choose_within
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.canonical import digest
+from sfumato.privacy.guarantee import Basis, Guarantee, Relation
+from sfumato.privacy.loss import ZCDP, Number
+from sfumato.privacy.parameters import SHARE, Flag, OneOf, OrNone, Positive, Whole, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.agreement import holds
+from sfumato.tabular.counting_method import TableMethod, rows_about
+from sfumato.tabular.disclosed import DisclosedCount
+from sfumato.tabular.encoding import ENCODINGS, Encoding
+from sfumato.tabular.network_model import MeasuredTable, NetworkModel
+from sfumato.tabular.noisy_tables import common_total
+from sfumato.tabular.parents import ParentSet
+from sfumato.tabular.scores import (
+    LARGEST_TOTAL,
+    STEPS,
+    Assignment,
+    Independence,
+    Information,
+    Score,
+)
+from sfumato.tabular.structure import (
+    MOST_CELLS,
+    CellGrowth,
+    DegreeGrowth,
+    Growth,
+    Node,
+    Scorer,
+    WorkingColumns,
+)
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
+
+#: Up to this degree score F is as quick as R, and tells more at the same noise.
+QUICK_DEGREE = 4
+#: The ratio of a circle's circumference to its diameter, for the mean of Gaussian noise.
+PI = Fraction(355, 113)
+
+Repairs = ("consistent", "project", "clip", "graphical")
+
+
+class Ask(Protocol):
+    """Who answers: the primitives, given the data; or the transcript of what they said."""
+
+    def __call__(
+        self, label: str, primitive: Primitive, value: Callable[[Counts], Integers64]
+    ) -> Any:
+        """Return what the primitive says to a private value."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What was asked and answered.
+
+    Parameters
+    ----------
+    rows
+        The number of rows as far as it was needed: public, noisy, or disclosed; None otherwise.
+    nodes
+        The network, in the order of choice.
+    labels, tables
+        The noisy tables and their names in the transcript.
+    """
+
+    rows: int | None
+    nodes: tuple[Node, ...]
+    labels: tuple[str, ...]
+    tables: tuple[MeasuredTable, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(TableMethod[SyntheticTable]):
+    """Release a synthetic table drawn from a Bayesian network.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+    score
+        How dependence is scored: `"F"` (binary columns only), `"R"`, or `"I"`, mutual information,
+        which under add/remove needs `rows_about` in the schema. `"auto"` takes F where it is quick
+        and R elsewhere.
+    encoding
+        `"hierarchical"`: columns whole, as parents also at coarser levels; `"vanilla"`: whole;
+        `"binary"` and `"gray"`: as bits.
+    theta
+        Tables are as large as leaves the average count of a cell at this many times its noise; 6
+        by default.
+    split
+        The share of the budget that chooses the network; 3/10 by default.
+    degree
+        For binary columns: the number of parents, instead of what `theta` says.
+    cells
+        The most cells of a table, instead of what `theta` says.
+    repair
+        What is done with noisy tables: `"consistent"` makes them agree and takes away negative
+        counts; `"project"` does the second alone; `"clip"` clips and rescales, as was published;
+        `"graphical"` fits a graphical model to all of them.
+    variant
+        `"published"` is the algorithm of the thesis: half of the budget for the network, theta 3,
+        the exponential mechanism with the sensitivities given there, clipping. Its proof holds
+        under replace-one, where the number of rows is public.
+    accept_unproven
+        Needed for the published variant under add/remove, where it is not private.
+
+    Notes
+    -----
+    Privacy: each choice has its slice, with scores whose sensitivity is proved for the integers
+    computed; a record falls into one cell of each of m tables, which get 1/m of the rest each;
+    the number of rows is public or measured (docs/proofs/privbayes.md, docs/proofs/scores.md).
+
+    References
+    ----------
+    Zhang, Cormode, Procopiuc, Srivastava, Xiao. PrivBayes: private data release via Bayesian
+    networks. ACM Transactions on Database Systems 42(4), 2017.
+    """
+
+    proof: ClassVar[str] = "privbayes.md"
+    #: The share of the budget that the number of rows gets where it is private and needed.
+    rows_share: ClassVar[Fraction] = Fraction(1, 100)
+
+    score: str = parameter(OneOf(("auto", "I", "F", "R")), "auto")
+    encoding: str = parameter(OneOf(tuple(ENCODINGS)), "hierarchical")
+    theta: Number | None = parameter(OrNone(Positive()), None)
+    split: Number | None = parameter(OrNone(SHARE), None)
+    degree: int | None = parameter(OrNone(Whole(0)), None)
+    cells: int | None = parameter(OrNone(Whole(1)), None)
+    repair: str | None = parameter(OrNone(OneOf(Repairs)), None)
+    variant: str = parameter(OneOf(("proved", "published")), "proved")
+    accept_unproven: bool = parameter(Flag(), False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pinned = {
+            "delta": self.delta,
+            "theta": self.theta,
+            "split": self.split,
+            "repair": self.repair,
+        }
+        given = [name for name, value in pinned.items() if value is not None]
+        if self.published and given:
+            raise ValueError(
+                f"the published variant fixes {', '.join(pinned)}; leave {given[0]} out, or use "
+                "variant='proved'"
+            )
+        if self.degree is not None and self.cells is not None:
+            raise ValueError("give degree or cells, not both")
+
+    @property
+    def published(self) -> bool:
+        """Whether this is the variant of the thesis."""
+        return self.variant == "published"
+
+    def guarantee(self, public: TablePublic) -> Guarantee:
+        """Return the promise; the published variant has none under add/remove."""
+        promise = super().guarantee(public)
+        return promise if self._proved(public) else replace(promise, basis=Basis.PUBLISHED)
+
+    def _proved(self, public: TablePublic) -> bool:
+        return not self.published or public.rows is not None
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the parameters do not fit the columns."""
+        super().check(public)
+        if not self._proved(public) and not self.accept_unproven:
+            raise ValueError(
+                "the published variant tells the exact number of rows, so it is not private under "
+                "add/remove; use variant='proved', declare relation = \"replace_one\", or set "
+                "accept_unproven=True for a comparison that promises nothing"
+            )
+        columns = self.columns(public)
+        if not columns.binary and self.degree is not None:
+            raise ValueError(
+                "degree is for binary columns; give cells instead, or encoding='binary' or 'gray'"
+            )
+        if not columns.binary and self.score == "F":
+            raise ValueError(
+                "score F is for binary columns; use score R, or encoding='binary' or 'gray'"
+            )
+        if self.score == "I" and public.rows is None and not public.rows_about:
+            raise ValueError(
+                "score I needs rows_about in the schema under add/remove; use score R instead"
+            )
+        largest = max((sizes[0] for sizes in columns.sizes), default=1)
+        if largest > MOST_CELLS:
+            raise ValueError(
+                f"a column has {largest:,} values, of which {MOST_CELLS:,} are allowed; give it "
+                "fewer bins, or use encoding='binary' or 'gray'"
+            )
+
+    def columns(self, public: TablePublic) -> WorkingColumns:
+        """Return the columns that the network is made of."""
+        return _columns(self.encoding, public)
+
+    @property
+    def _theta(self) -> Fraction:
+        return Fraction(self.theta if self.theta is not None else 3 if self.published else 6)
+
+    @property
+    def network_share(self) -> Fraction:
+        """The share of the budget that chooses the network, where there is a choice."""
+        if self.split is not None:
+            return Fraction(self.split)
+        return Fraction(1, 2) if self.published else Fraction(3, 10)
+
+    @property
+    def _repair(self) -> str:
+        return self.repair or ("clip" if self.published else "consistent")
+
+    def useful_cells(self, public: TablePublic, rows: int, tables: int, share: Fraction) -> int:
+        """Return how many cells a table may have so that its average count is θ times its noise.
+
+        Parameters
+        ----------
+        public
+            What is public about the table.
+        rows
+            The number of rows, public or noisy.
+        tables, share
+            How many tables there are, and their share of the budget.
+        """
+        limit, relation = self.record_budget(public)
+        each = limit.share(share / tables)
+        moved = 2 if relation is Relation.REPLACE_ONE else 1
+        if isinstance(each, ZCDP):
+            # The mean of |noise| is σ√(2/π), σ² = moved/2ρ.
+            return isqrt(int(Fraction(rows) ** 2 * PI * each.rho / (moved * self._theta**2)))
+        return int(rows * each.epsilon / (moved * self._theta))
+
+    def growth(self, public: TablePublic, rows: int | None) -> Growth | None:
+        """Return how the network may grow; None where no column can have a parent.
+
+        Parameters
+        ----------
+        public
+            What is public about the table.
+        rows
+            The number of rows, public or noisy; it is not looked at if degree or cells is given.
+        """
+        columns = self.columns(public)
+        number = len(columns.members)
+        if number < 2:
+            return None
+        share = 1 - self.network_share - (self.rows_share if self.counts_rows(public) else 0)
+        if columns.binary:
+            degree = self.degree
+            if degree is None:
+                degree = 0
+                for one in range(1, min(number, MOST_CELLS.bit_length() - 1)):
+                    most = self.cells
+                    if most is None:
+                        assert rows is not None
+                        most = self.useful_cells(public, rows, number - one, share)
+                    if 2 ** (one + 1) <= most:
+                        degree = one
+            return DegreeGrowth.capped(number, degree) if degree else None
+        limit = self.cells
+        if limit is None:
+            assert rows is not None
+            limit = self.useful_cells(public, rows, number, share)
+        growth = CellGrowth.capped(columns.sizes, limit)
+        return growth if growth.possible else None
+
+    def needs_rows(self, public: TablePublic) -> bool:
+        """Tell whether the size of the tables depends on the number of rows."""
+        several = len(self.columns(public).members) > 1
+        return self.degree is None and self.cells is None and several
+
+    def counts_rows(self, public: TablePublic) -> bool:
+        """Tell whether the number of rows is measured: where it is private and needed."""
+        return public.rows is None and self.needs_rows(public) and not self.published
+
+    def scoring(self, public: TablePublic, growth: Growth) -> Score:
+        """Return the score."""
+        letter = self.score
+        if letter == "auto":
+            quick = isinstance(growth, DegreeGrowth) and growth.degree <= QUICK_DEGREE
+            letter = "F" if quick else "R"
+        if letter == "I":
+            if public.rows is not None or self.published:
+                return Information()
+            return Information(
+                most_rows=min(max(2 * (public.rows_about or 0), 2), LARGEST_TOTAL - 1)
+            )
+        return Assignment() if letter == "F" else Independence()
+
+    def choice(
+        self,
+        public: TablePublic,
+        score: Score,
+        candidates: Sequence[Node],
+        share: Fraction,
+        rows: int | None,
+    ) -> Choose:
+        """Return the private choice of one candidate.
+
+        Parameters
+        ----------
+        public
+            What is public about the table.
+        score
+            The score.
+        candidates
+            What may be chosen.
+        share
+            The share of the budget.
+        rows
+            The number of rows where it is public, or disclosed; None otherwise.
+        """
+        limit, _ = self.record_budget(public)
+        columns = self.columns(public)
+        smaller = 2 if columns.binary else max(map(columns.smaller, candidates))
+        if self.published and isinstance(score, Independence):
+            sensitivity = STEPS * (3 + Fraction(2, max(rows or 0, 1)))
+        else:
+            sensitivity = score.sensitivity(rows, smaller)
+        choice = choose_within(limit.share(share), len(candidates), sensitivity)
+        return replace(choice, law="exponential") if self.published else choice
+
+    def root(self, public: TablePublic) -> int:
+        """Return the first column of the network: any, by a rule that looks at names alone."""
+        number = len(self.columns(public).members)
+        seed = int(digest("\n".join(public.columns).encode())[:12], 16)
+        return int(noise.generator(seed).integers(0, number)) if number else 0
+
+    def _course(self, public: TablePublic, ask: Ask) -> Course:
+        """Ask everything, one thing after another."""
+        spent = Fraction(0)
+        rows = public.rows
+        if rows is None and (self.published or self.needs_rows(public)):
+            spent, rows = self._ask_rows(public, ask)
+        growth = self.growth(public, rows)
+        columns = self.columns(public)
+        if growth is None:
+            nodes = [Node(column, ()) for column in range(len(columns.members))]
+        else:
+            exact = rows if self.published else public.rows
+            cost, nodes = self._ask_network(public, growth, exact, ask)
+            spent += cost
+        labels, tables = self._ask_tables(public, growth, nodes, 1 - spent, ask)
+        return Course(rows, tuple(nodes), tuple(labels), tuple(tables))
+
+    def _ask_rows(self, public: TablePublic, ask: Ask) -> tuple[Fraction, int]:
+        """Ask for the number of rows; return the share of the budget it took, and the answer."""
+        if self.published:
+            told = ask("rows", DisclosedCount(), _row_count)
+            return Fraction(0), int(told[0])
+        told = ask("rows", self.rows_noise(public), _row_count)
+        return self.rows_share, max(1, int(told[0]))
+
+    def rows_noise(self, public: TablePublic) -> CountNoise:
+        """Return the noise on the number of rows, where it is private and needed."""
+        limit, relation = self.record_budget(public)
+        return count_noise((1,), limit.share(self.rows_share), relation)
+
+    def _ask_network(
+        self, public: TablePublic, growth: Growth, rows: int | None, ask: Ask
+    ) -> tuple[Fraction, list[Node]]:
+        """Ask for one column after another; return the share of the budget it took, and them."""
+        columns = self.columns(public)
+        score = self.scoring(public, growth)
+        scorer = Scorer(columns, score)
+        nodes = [Node(self.root(public), ())]
+        steps = len(columns.members) - 1
+        spent = Fraction(0)
+        while len(nodes) <= steps:
+            candidates = growth.candidates(nodes)
+            if len(candidates) == 1:
+                nodes.append(candidates[0])
+                continue
+            # A step without a choice leaves its share to those that follow.
+            share = self.network_share / steps
+            if not self.published:
+                share = (self.network_share - spent) / (steps + 1 - len(nodes))
+            choice = self.choice(public, score, candidates, share, rows)
+            label = f"column {len(nodes) + 1} with its parents"
+            chosen = int(ask(label, choice, partial(scorer.scores, candidates)))
+            if not 0 <= chosen < len(candidates):
+                raise ValueError(f"{label!r} is no candidate")
+            nodes.append(candidates[chosen])
+            spent += share
+        return self.network_share if self.published else spent, nodes
+
+    def _ask_tables(
+        self,
+        public: TablePublic,
+        growth: Growth | None,
+        nodes: Sequence[Node],
+        share: Fraction,
+        ask: Ask,
+    ) -> tuple[list[str], list[MeasuredTable]]:
+        """Ask for the tables of a network, with equal shares of what is left."""
+        columns = self.columns(public)
+        limit, relation = self.record_budget(public)
+        keep_all = self.published and not isinstance(growth, DegreeGrowth)
+        places = table_places(nodes, keep_all=keep_all)
+        batch = _Batch([columns.derived(item) for item in places])
+        labels, tables = [], []
+        for number, item in enumerate(places):
+            added = count_noise(
+                columns.shape(item) or (1,), limit.share(share / len(places)), relation
+            )
+            label = f"table {number + 1}: " + self._words(public, columns, item)
+            values = ask(label, added, partial(batch.table, number, added.shape))
+            labels.append(label)
+            tables.append(
+                MeasuredTable(item, np.asarray(values, np.float64), added.standard_deviation)
+            )
+        return labels, tables
+
+    def _words(self, public: TablePublic, columns: WorkingColumns, places: ParentSet) -> str:
+        """Return the columns of a table in words."""
+        words = []
+        for column, level in places:
+            name = public.columns[columns.source(column)]
+            bit = columns.encoding.columns[columns.members[column][0]].bit
+            if bit is not None:
+                name += f" bit {bit}"
+            words.append(f"{name} level {level}" if level else name)
+        return " × ".join(words) or "rows"
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        counts = data.counts.recoded(self.columns(data.public).encoding.recodings or _NO_BITS)
+
+        def ask(label: str, primitive: Primitive, value: Callable[[Counts], Integers64]) -> Any:
+            return budget.measure(primitive, value(counts), label=label)
+
+        self._course(data.public, ask)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        entries = iter(transcript)
+        mismatch = "the transcript is not one of this method with these parameters"
+
+        def ask(label: str, primitive: Primitive, value: Callable[[Counts], Integers64]) -> Any:
+            entry = next(entries, None)
+            if entry is None or (entry.label, entry.signature) != (label, primitive.signature()):
+                raise ValueError(mismatch)
+            return transcript[label]
+
+        course = self._course(public, ask)
+        if next(entries, None) is not None:
+            raise ValueError(mismatch)
+        total = self._total(public, course)
+        columns = self.columns(public)
+        shape = NetworkModel(columns, course.nodes, total, self._repair, published=self.published)
+        model, notes = shape.model(course.tables)
+        tables = [
+            self._noisy_table(columns, label, table)
+            for label, table in zip(course.labels, course.tables, strict=True)
+        ]
+        return SyntheticTable(public, model, total, tables, notes)
+
+    def _total(self, public: TablePublic, course: Course) -> float:
+        """Return the number of rows: public, disclosed, or what the tables tell together."""
+        if public.rows is not None:
+            return float(public.rows)
+        if self.published and course.rows is not None:
+            return float(course.rows)
+        values = [table.values for table in course.tables]
+        return common_total(values, [1.0] * len(values))
+
+    def _noisy_table(self, columns: WorkingColumns, label: str, table: MeasuredTable) -> NoisyTable:
+        """Return what the reader of a release is told about a table."""
+        levels = [-1 if columns.encoding.bits else level for _, level in table.places]
+        return NoisyTable(
+            label,
+            tuple(columns.source(column) for column, _ in table.places),
+            tuple(levels),
+            table.values.size,
+            table.deviation,
+        )
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what the network and its tables will cost, and how good they will be."""
+        from sfumato.tabular.privbayes_plan import plan_of
+
+        self.check(public)
+        return plan_of(self, public, rows_about(public))
+
+
+@lru_cache(maxsize=8)
+def _columns(encoding: str, public: TablePublic) -> WorkingColumns:
+    return WorkingColumns.of(Encoding.of(encoding, public))
+
+
+#: What is counted in where a table has no bits: nothing but its rows.
+_NO_BITS: tuple[tuple[int, NDArray[Any] | None], ...] = ((0, None),)
+
+
+def _row_count(counts: Counts) -> Integers64:
+    """Return the number of rows. Private under add/remove."""
+    return np.array([counts.rows], dtype=np.int64)
+
+
+class _Batch:
+    """Tables that are counted together, when the first is asked for."""
+
+    def __init__(self, sets: Sequence[tuple[int, ...]]) -> None:
+        self._sets = sets
+        self._tables: list[Integers64] | None = None
+
+    def table(self, number: int, shape: tuple[int, ...], counts: Counts) -> Integers64:
+        """Return one of the tables. Private."""
+        if self._tables is None:
+            self._tables = counts.marginals(self._sets)
+        return self._tables[number].reshape(shape)
+
+
+def table_places(nodes: Sequence[Node], *, keep_all: bool = False) -> list[ParentSet]:
+    """Return the tables of a network: one for each node, unless another table tells it.
+
+    Parameters
+    ----------
+    nodes
+        The network.
+    keep_all
+        Keep those that another one tells, as was published for columns of any size.
+    """
+    every: list[ParentSet] = [((node.child, 0), *node.parents) for node in nodes]
+    if not every:
+        return [()]
+    if keep_all:
+        return every
+    # A later node holds a column that earlier ones do not, so it is never told by them.
+    return [
+        places
+        for number, places in enumerate(every)
+        if not any(holds(later, places) for later in every[number + 1 :])
+    ]

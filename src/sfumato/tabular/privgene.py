@@ -1,0 +1,163 @@
+"""PrivGene: a linear classifier by a private genetic search."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.choose import Choose, ChooseSeveral
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.canonical import canonical
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.parameters import Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.classifier import Classifier, direction, mistakes
+from sfumato.tabular.classifying import ClassifyingMethod, require_same
+
+Floats = NDArray[np.float64]
+
+LAST = "winner"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivGene(ClassifyingMethod):
+    """Release a linear classifier that a genetic search found.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table.
+    target
+        The column that is guessed.
+    positive
+        The values of it that count as positive; the others count as negative.
+    rounds
+        How many generations there are. Each costs its share of epsilon.
+    population
+        How many candidates a generation has.
+    parents
+        How many of them are chosen to breed.
+
+    Notes
+    -----
+    Privacy: candidates are made from what is public and from earlier choices; the number of
+    records that a candidate gets wrong changes by at most 1, all in one direction when a record is
+    added, so each round is a private choice of ε/rounds (docs/proofs/privgene.md).
+    """
+
+    proof: ClassVar[str] = "privgene.md"
+
+    rounds: int = parameter(Whole(1, 1000), 8)
+    population: int = parameter(Whole(2, 10_000), 200)
+    parents: int = parameter(Whole(2, 1000), 10)
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the target is unknown or more are to breed than there are."""
+        super().check(public)
+        if self.parents > self.population:
+            raise ValueError(
+                f"parents must be at most the population of {self.population}; got {self.parents}"
+            )
+
+    def choices(self, public: TablePublic) -> dict[str, Choose | ChooseSeveral]:
+        """Return the choices of all rounds, by their labels; the last one chooses the winner."""
+        limit, relation = self.record_budget(public)
+        share = limit.share(Fraction(1, self.rounds)).epsilon  # type: ignore[union-attr]
+        common: dict[str, Any] = {
+            "candidates": self.population,
+            "sensitivity": Fraction(1),
+            "epsilon": share,
+            "monotone": relation is Relation.ADD_REMOVE,
+        }
+        breeding: dict[str, Choose | ChooseSeveral] = {
+            f"parents {number}": ChooseSeveral(count=self.parents, **common)
+            for number in range(1, self.rounds)
+        }
+        return {**breeding, LAST: Choose(**common)}
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return how far below the best of its generation the winner may fall."""
+        self.check(public)
+        last = self.choices(public)[LAST]
+        short = math.log(20 * self.population) / float(last.rate)
+        step = PlanStep(
+            what=f"{self.rounds} generations of {self.population}",
+            loss=self.loss(),
+            noise="exponential mechanism, then permute-and-flip",
+            error=f"the winner makes at most {short:,.4g} more mistakes than the best of the last "
+            "generation, 19 times in 20; how good that one is cannot be told",
+            figures={"margin": short},
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def _first(self, public: TablePublic) -> Floats:
+        """Return the candidates of the first generation, one a column."""
+        shape = (self.task(public).features.dimension, self.population)
+        return np.asarray(self._generator(public, []).uniform(-1.0, 1.0, shape))
+
+    def _next(self, public: TablePublic, candidates: Floats, chosen: list[list[int]]) -> Floats:
+        """Return the generation that the latest choice leads to."""
+        # Mutations become smaller from round to round.
+        reach = 1.0 - len(chosen) / self.rounds
+        parents = candidates[:, chosen[-1]]
+        return _bred(parents, self.population, reach, self._generator(public, chosen))
+
+    def _generator(self, public: TablePublic, chosen: list[list[int]]) -> Any:
+        """Return a generator that what is public and what was chosen determine."""
+        facts = [self.parameters(), public.to_json(), chosen]
+        return noise.generator(int.from_bytes(hashlib.sha256(canonical(facts)).digest()[:8]))
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        public = data.public
+        examples = self.task(public).examples(data)
+        choices = self.choices(public)
+        *breeding, last = budget.split(list(choices))
+        candidates, chosen = self._first(public), list[list[int]]()
+        for part, (label, choice) in zip(breeding, choices.items(), strict=False):
+            wrong = mistakes(examples, direction(candidates))
+            chosen.append(part.measure(choice, -wrong, label=label).tolist())
+            candidates = self._next(public, candidates, chosen)
+        wrong = mistakes(examples, direction(candidates))
+        last.measure(choices[LAST], -wrong, label=LAST)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> Classifier:
+        choices = self.choices(public)
+        planned = [(label, choice.signature()) for label, choice in choices.items()]
+        require_same(planned, transcript)
+        breeders = [transcript[label].tolist() for label in list(choices)[:-1]]
+        candidates = self._first(public)
+        for number in range(len(breeders)):
+            candidates = self._next(public, candidates, breeders[: number + 1])
+        winner = candidates[:, int(transcript[LAST])]
+        about = (
+            f"Its weights are the winner of {self.rounds} generations of {self.population} "
+            "candidates, chosen by chance but the likelier the fewer mistakes they made."
+        )
+        return Classifier(public, self.task(public), winner, about)
+
+
+def _bred(parents: Floats, population: int, reach: float, generator: Any) -> Floats:
+    """Return the parents and their children.
+
+    A child takes the weights before a random place from one parent and the rest from another, and
+    one of its weights moves by at most the reach.
+    """
+    dimension, count = parents.shape
+    children = population - count
+    mothers = generator.integers(0, count, children)
+    fathers = generator.integers(0, count, children)
+    cuts = generator.integers(0, dimension + 1, children)
+    first = np.arange(dimension)[:, None] < cuts[None, :]
+    crossed = np.where(first, parents[:, mothers], parents[:, fathers])
+    places = generator.integers(0, dimension, children)
+    crossed[places, np.arange(children)] += reach * generator.uniform(-1.0, 1.0, children)
+    return np.concatenate([parents, crossed], axis=1)

@@ -1,0 +1,61 @@
+"""What the published files of all releases of tables share: values in words, and a codebook.
+
+Everything here is a function of what is public.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.data.table import TablePublic
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DECIMALS", "codebook", "csv", "free_name", "values_of"]
+
+#: Published counts are rounded to this many decimals, far below the noise.
+DECIMALS = 3
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that no column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def values_of(
+    public: TablePublic, columns: Sequence[str], shape: tuple[int, ...]
+) -> list[pl.Series]:
+    """Return the values of each column at every cell of a table, as text."""
+    import polars as pl
+
+    places = np.indices(shape).reshape(len(shape), -1)
+    return [
+        pl.Series(name, np.array(public.labels(name), dtype=object)[place], pl.String)
+        for name, place in zip(columns, places, strict=True)
+    ]
+
+
+def csv(frame: pl.DataFrame, decimals: int | None = None) -> bytes:
+    """Return a frame as CSV."""
+    buffer = io.BytesIO()
+    frame.write_csv(buffer, float_precision=decimals)
+    return buffer.getvalue()
+
+
+def codebook(public: TablePublic) -> bytes:
+    """Return what every code of every column stands for, as CSV."""
+    import polars as pl
+
+    rows = [
+        (name, code, label)
+        for name in public.columns
+        for code, label in enumerate(public.labels(name))
+    ]
+    return csv(pl.DataFrame(rows, schema=["column", "code", "value"], orient="row"))

@@ -1,0 +1,303 @@
+"""Which columns a Bayesian network joins: what may be chosen, and how candidates are scored.
+
+What may be chosen depends on public sizes and on what was chosen before, on nothing else. Scores
+are private; they are given to a private choice and to nobody else.
+
+References
+----------
+Zhang, Cormode, Procopiuc, Srivastava, Xiao. PrivBayes: private data release via Bayesian networks.
+ACM Transactions on Database Systems 42(4), 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+from math import comb, prod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.counts import Counts, Integers64
+from sfumato.tabular.encoding import Encoding
+from sfumato.tabular.parents import ParentSet, count_parent_sets, maximal_parent_sets
+from sfumato.tabular.scores import Score
+
+__all__ = ["CellGrowth", "DegreeGrowth", "Growth", "Node", "Scorer", "WorkingColumns"]
+
+Codes = NDArray[np.intp]
+
+#: The most cells of one table.
+MOST_CELLS = 2**22
+#: The most cells of all tables of a network together.
+MOST_TABLES_CELLS = 2**25
+#: The most candidates of a network by degree, and of one choice by cells.
+MOST_CANDIDATES = 2**19
+#: The most cells of all tables of one choice by cells.
+MOST_SCORED = 2**30
+#: Tables are scored in batches of so many cells.
+BATCH = 2**23
+
+
+class Node(NamedTuple):
+    """A column of the network with its parents.
+
+    Parameters
+    ----------
+    child
+        The working column.
+    parents
+        Working columns with the level each is taken at, increasing.
+    """
+
+    child: int
+    parents: ParentSet
+
+
+@dataclass(frozen=True)
+class WorkingColumns:
+    """The columns a network is made of: those of the table with a choice of values, or their bits.
+
+    Parameters
+    ----------
+    encoding
+        How the table is seen.
+    members
+        For each working column the derived columns of the encoding that are its levels, finest
+        first.
+    """
+
+    encoding: Encoding
+    members: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, encoding: Encoding) -> WorkingColumns:
+        """Return the working columns of an encoding."""
+        if encoding.bits:
+            return cls(encoding, tuple((number,) for number in range(len(encoding.columns))))
+        groups = zip(encoding.groups, encoding.sources, strict=True)
+        return cls(encoding, tuple(group for group, size in groups if size > 1))
+
+    @cached_property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """For each working column its number of values at each level."""
+        columns = self.encoding.columns
+        return tuple(tuple(columns[member].size for member in group) for group in self.members)
+
+    @property
+    def binary(self) -> bool:
+        """Whether every working column has two values."""
+        return all(sizes[0] == 2 for sizes in self.sizes)
+
+    def source(self, column: int) -> int:
+        """Return the column of the table that a working column comes from."""
+        return self.encoding.columns[self.members[column][0]].source
+
+    def derived(self, places: ParentSet) -> tuple[int, ...]:
+        """Return the derived columns that are some working columns at some levels."""
+        return tuple(self.members[column][level] for column, level in places)
+
+    def shape(self, places: ParentSet) -> tuple[int, ...]:
+        """Return the sizes of some working columns at some levels."""
+        return tuple(self.sizes[column][level] for column, level in places)
+
+    def level(self, column: int, level: int) -> Codes:
+        """Return the group at some level of every value of a working column."""
+        if not level:
+            return np.arange(self.sizes[column][0])
+        return self.encoding.columns[self.members[column][level]].recoding
+
+    def coarser(self, column: int, fine: int, coarse: int) -> Codes:
+        """Return the group at a coarser level of every group at a finer one."""
+        groups = np.zeros(self.sizes[column][fine], dtype=np.intp)
+        groups[self.level(column, fine)] = self.level(column, coarse)
+        return groups
+
+    def smaller(self, node: Node) -> int:
+        """Return the number of values of a node's child or parents, whichever is less."""
+        return min(self.sizes[node.child][0], prod(self.shape(node.parents)))
+
+    def cells(self, node: Node) -> int:
+        """Return the number of cells of a node's table."""
+        return self.sizes[node.child][0] * prod(self.shape(node.parents))
+
+
+class Growth(Protocol):
+    """How a network may grow."""
+
+    def candidates(self, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Return what may be added to a network with at least one node."""
+
+
+@dataclass(frozen=True)
+class DegreeGrowth:
+    """Every binary column gets as many parents as there are, up to a degree.
+
+    Parameters
+    ----------
+    columns
+        How many working columns there are.
+    degree
+        The most parents of a column, at least 1.
+    """
+
+    columns: int
+    degree: int
+
+    @classmethod
+    def capped(cls, columns: int, degree: int) -> DegreeGrowth:
+        """Return growth by the largest degree that stays within what can be counted.
+
+        A network of degree k over d columns has about C(d+1, k+2) candidates.
+        """
+        degree = min(degree, columns - 1)
+        most = min(MOST_CELLS, MOST_TABLES_CELLS // columns)
+        while degree > 1 and (
+            2 ** (degree + 1) > most or comb(columns + 1, degree + 2) > MOST_CANDIDATES
+        ):
+            degree -= 1
+        return cls(columns, degree)
+
+    def candidates(self, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Return every column that is left with every set of parents."""
+        used = sorted(node.child for node in nodes)
+        size = min(self.degree, len(used))
+        sets = [tuple((c, 0) for c in chosen) for chosen in combinations(used, size)]
+        left = [column for column in range(self.columns) if column not in set(used)]
+        return _Pairs(left, sets)
+
+
+class _Pairs(Sequence[Node]):
+    """Every child with every set of parents, made when they are looked at.
+
+    Parameters
+    ----------
+    children, sets
+        The children and the sets of parents.
+    """
+
+    def __init__(self, children: Sequence[int], sets: Sequence[ParentSet]) -> None:
+        self._children = children
+        self._sets = sets
+
+    def __len__(self) -> int:
+        return len(self._children) * len(self._sets)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (Node(child, parents) for child in self._children for parents in self._sets)
+
+    def __getitem__(self, place: Any) -> Any:
+        child, parents = divmod(range(len(self))[place], len(self._sets))
+        return Node(self._children[child], self._sets[parents])
+
+
+@dataclass(frozen=True)
+class CellGrowth:
+    """Every column gets a largest set of parents whose table stays within a number of cells.
+
+    Parameters
+    ----------
+    sizes
+        For each working column its number of values at each level.
+    limit
+        The most cells of a table.
+    """
+
+    sizes: tuple[tuple[int, ...], ...]
+    limit: int
+
+    @classmethod
+    def capped(cls, sizes: tuple[tuple[int, ...], ...], limit: int) -> CellGrowth:
+        """Return growth by the largest limit that stays within what can be counted."""
+        most = min(MOST_CELLS, MOST_TABLES_CELLS // len(sizes))
+        return cls(sizes, _countable(sizes, min(limit, most)))
+
+    @property
+    def possible(self) -> bool:
+        """Whether any column can have a parent at all."""
+        return any(
+            child[0] * parent[-1] <= self.limit
+            for one, child in enumerate(self.sizes)
+            for other, parent in enumerate(self.sizes)
+            if one != other
+        )
+
+    def candidates(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return every column that is left with every largest set of parents that fits."""
+        used = sorted(node.child for node in nodes)
+        levels = [self.sizes[column] for column in used]
+        found: dict[int, list[ParentSet]] = {}
+        candidates = []
+        for child in range(len(self.sizes)):
+            if child in set(used):
+                continue
+            limit = self.limit // self.sizes[child][0]
+            if limit not in found:
+                sets = maximal_parent_sets(levels, limit)
+                # Where not even the child alone fits, it stands alone nevertheless.
+                found[limit] = [
+                    tuple((used[place], level) for place, level in chosen)
+                    for chosen in sets or [()]
+                ]
+            candidates += [Node(child, parents) for parents in found[limit]]
+        return candidates
+
+
+@lru_cache(maxsize=64)
+def _countable(sizes: tuple[tuple[int, ...], ...], limit: int) -> int:
+    """Return the largest limit, halved as often as is needed, whose candidates can be counted."""
+    while limit > 1:
+        sets = sum(
+            count_parent_sets([*sizes[:child], *sizes[child + 1 :]], limit // levels[0])
+            for child, levels in enumerate(sizes)
+        )
+        if sets <= MOST_CANDIDATES and sets * limit <= MOST_SCORED:
+            break
+        limit //= 2
+    return limit
+
+
+class Scorer:
+    """Scores of candidates, computed once each. Private.
+
+    Parameters
+    ----------
+    columns
+        The working columns.
+    score
+        The score.
+    """
+
+    def __init__(self, columns: WorkingColumns, score: Score) -> None:
+        self._columns = columns
+        self._score = score
+        self._known: dict[Node, int] = {}
+
+    def scores(self, nodes: Sequence[Node], counts: Counts) -> Integers64:
+        """Return the score of each candidate.
+
+        Only candidates that hold the newest column are new at each step of a network.
+
+        Parameters
+        ----------
+        nodes
+            The candidates.
+        counts
+            The engine that counts in the derived columns.
+        """
+        by_shape: dict[tuple[int, int], list[Node]] = {}
+        for node in nodes:
+            if node not in self._known:
+                size = self._columns.sizes[node.child][0]
+                by_shape.setdefault((size, self._columns.cells(node)), []).append(node)
+        for (size, cells), group in by_shape.items():
+            step = max(1, BATCH // cells)
+            for first in range(0, len(group), step):
+                part = group[first : first + step]
+                sets = [self._columns.derived(((node.child, 0), *node.parents)) for node in part]
+                tables = np.stack([table.reshape(size, -1) for table in counts.marginals(sets)])
+                self._known.update(zip(part, self._score(tables).tolist(), strict=True))
+        return np.array([self._known[node] for node in nodes], dtype=np.int64)

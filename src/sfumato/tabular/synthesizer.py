@@ -1,0 +1,235 @@
+"""Synthesizer: the method to reach for when nothing else is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.count_noise import count_noise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import Loss
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import TableMethod, mean_absolute, rows_about
+from sfumato.tabular.grown_plan import (
+    choices_step,
+    grown_plan,
+    one_way_step,
+    rounds_step,
+    rows_step,
+    unknown_step,
+)
+from sfumato.tabular.growth import Growth, candidate_pool, counted_columns, one_way_asks
+from sfumato.tabular.program import Ask, Pool, answered, measured
+from sfumato.tabular.synthetic import SyntheticTable
+
+__all__ = ["Rounds", "Synthesizer", "rounds_for"]
+
+#: What the number of rows costs where it is private: it only steers how many tables are measured.
+ROWS_SHARE = Fraction(1, 100)
+#: The share of a round that chooses its table; the rest measures it.
+CHOICE_SHARE = Fraction(15, 100)
+#: A table is worth a round while the noise of a typical one moves less than this share of rows.
+WORTH = 0.5
+#: At most this many rounds for each column.
+ROUNDS_A_COLUMN = 0.8
+#: A table may have so many cells that its noise adds up to this many times the rows.
+LARGEST_NOISE = 1.5
+#: Half of the expected noise counts against a table: fitting takes out the other half.
+HANDICAP = 0.5
+#: One-way tables get this share, over how often the rounds will cover a column.
+ONE_WAY, LEAST_ONE_WAY, MOST_ONE_WAY = 0.45, 0.05, 0.85
+#: More sets or cells than this are not compared with the data in one round.
+MOST_SETS, MOST_POOL_CELLS = 7_500, 2**22
+#: The most cells of the model.
+MOST_MODEL_CELLS = 2**17
+#: Sets of more columns than this are not counted on when rounds are planned.
+COUNTED_WAYS = 5
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How a budget is spent, decided from public figures.
+
+    Parameters
+    ----------
+    one_way
+        The share of all one-way tables.
+    rounds
+        How many further tables are chosen and measured.
+    choice, table
+        The share of one choice and of one measurement.
+    cells
+        The most cells of a table.
+    spread
+        The mean absolute noise on a cell of such a table.
+    """
+
+    one_way: Fraction
+    rounds: int
+    choice: Fraction
+    table: Fraction
+    cells: float
+    spread: float
+
+
+def _counts_rows(public: TablePublic) -> bool:
+    """Tell whether the number of rows is private and steers something."""
+    return public.rows is None and len(counted_columns(public)) > 1
+
+
+def _rounds(
+    public: TablePublic, rows: float, limit: Loss, relation: Relation, left: Fraction
+) -> Rounds:
+    if len(counted_columns(public)) == 1:
+        return Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
+    return rounds_for(public.sizes, rows, limit, relation, left)
+
+
+def _pool(sizes: tuple[int, ...], rounds: Rounds) -> Pool:
+    return candidate_pool(sizes, rounds.cells, most_sets=MOST_SETS, most_cells=MOST_POOL_CELLS)
+
+
+def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
+    return mean_absolute(count_noise((1,), limit.share(share), relation))
+
+
+def rounds_for(
+    sizes: tuple[int, ...], rows: float, limit: Loss, relation: Relation, left: Fraction
+) -> Rounds:
+    """Return how much is spent on one-way tables, and on how many further ones.
+
+    Parameters
+    ----------
+    sizes
+        The domain size of each column.
+    rows
+        The number of rows, public or noisy.
+    limit, relation
+        The loss for one record, and what a neighbour is.
+    left
+        The share of it that is not spent yet.
+
+    Notes
+    -----
+    Under pure ε noise grows with the number of tables, so few large ones beat many small ones. A
+    round is worth its price while the noise on a table of two typical columns stays below the
+    signal; columns of many values weigh more in what is typical.
+    """
+    useful = np.asarray([size for size in sizes if size > 1], dtype=np.float64)
+    typical = float((useful**2).sum() / useful.sum()) if useful.size else 1.0
+    most = ceil(ROUNDS_A_COLUMN * useful.size) if useful.size > 1 else 0
+    rounds = 0
+    while rounds < most:
+        share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / (rounds + 1)
+        if max(typical**2, 16.0) * _spread(limit, relation, share) > WORTH * rows:
+            break
+        rounds += 1
+    # One noisy table more would hardly pay for what the others lose.
+    if rounds < 2:
+        return Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
+    share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / rounds
+    cells = LARGEST_NOISE * rows / _spread(limit, relation, share)
+    ways = min(log(max(cells, 4.0)) / log(max(float(useful.mean()), 2.0)), COUNTED_WAYS)
+    cover = rounds * ways / useful.size
+    wanted = min(max(ONE_WAY / cover, LEAST_ONE_WAY), MOST_ONE_WAY)
+    one_way = left * Fraction(round(1000 * wanted), 1000)
+    each = (left - one_way) / rounds
+    table = each * (1 - CHOICE_SHARE)
+    spread = _spread(limit, relation, table)
+    return Rounds(
+        one_way, rounds, each * CHOICE_SHARE, table, LARGEST_NOISE * rows / spread, spread
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesizer(TableMethod[SyntheticTable]):
+    """Release a synthetic table: the method to reach for when nothing else is asked for.
+
+    Every column is counted by itself. Then, round by round, the combination of columns that the
+    model so far gets most wrong is chosen privately and counted, and a graphical model is fitted
+    to everything that was counted. How many rounds there are, and how large their tables may be,
+    follows from the number of rows, the declared columns and the budget.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table (row or person).
+    delta
+        If given, Gaussian noise and an (epsilon, delta) guarantee.
+
+    Notes
+    -----
+    Privacy: the score of a combination is the L1 distance of its counts from public figures, which
+    one record moves by at most 1 (2 under replace-one); what is counted is a table, in which a
+    record moves one cell by 1; shares of choices and tables add up to the budget
+    (docs/proofs/synthesizer.md).
+    """
+
+    proof: ClassVar[str] = "synthesizer.md"
+
+    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
+        """Ask for what is needed, one thing after another, and return what was learned."""
+        limit, relation = self.record_budget(public)
+        growth, left = Growth(public, limit, relation), Fraction(1)
+        if _counts_rows(public):
+            asked = growth.count((), ROWS_SHARE)
+            (values,) = yield (asked,)
+            growth.learn(asked, values)
+            left -= ROWS_SHARE
+        rounds = _rounds(public, growth.total, limit, relation, left)
+        asks = one_way_asks(growth, counted_columns(public), rounds.one_way)
+        for asked, values in zip(asks, (yield asks), strict=True):
+            growth.learn(asked, values)
+        pool = _pool(public.sizes, rounds)
+        handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
+        for number in range(1, rounds.rounds + 1):
+            offered = growth.fitting(pool, MOST_MODEL_CELLS)
+            if offered.size == 0:
+                break
+            choice = growth.choice(number, pool, offered, rounds.choice, handicap=handicap)
+            chosen = pool.sets[offered[(yield choice)]]
+            asked = growth.count(chosen, rounds.table, f"table {number}: ")
+            (values,) = yield (asked,)
+            growth.learn(asked, values)
+        return growth
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what a release will cost and how good it will be, before it is spent."""
+        self.check(public)
+        limit, relation = self.record_budget(public)
+        columns = counted_columns(public)
+        left, steps = Fraction(1), []
+        if _counts_rows(public):
+            steps.append(rows_step(self, public, ROWS_SHARE))
+            left -= ROWS_SHARE
+        about = rows_about(public)
+        if len(columns) > 1 and about is None:
+            steps.append(unknown_step(self, left))
+        else:
+            rounds = _rounds(public, float(about or 1), limit, relation, left)
+            asks = one_way_asks(Growth(public, limit, relation), columns, rounds.one_way)
+            steps.append(
+                one_way_step(self, public, rounds.one_way, [asked.noise for asked in asks])
+            )
+            if rounds.rounds:
+                pool = _pool(public.sizes, rounds)
+                cells = float(pool.cells.max(initial=1))
+                many, choices = rounds.rounds, rounds.rounds * rounds.choice
+                steps.append(choices_step(self, public, many, choices, len(pool.sets)))
+                steps.append(rounds_step(self, public, many, many * rounds.table, cells))
+        return grown_plan(self, public, steps)
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        measured(lambda: self._program(data.public), data, budget)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+        growth: Growth = answered(lambda: self._program(public), transcript)
+        return growth.release()

@@ -1,0 +1,421 @@
+"""A release of synthetic rows: a model of the table, made of noisy tables of counts alone.
+
+Everything here is post-processing of what was released. The published rows are drawn with bits
+that follow from the transcript, so that anybody can draw them again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import TablePublic
+from sfumato.engines.memory import code_type
+from sfumato.privacy.release import Release
+from sfumato.tabular.joined import Join, joins
+from sfumato.tabular.model import Model, Network
+from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["NoisyTable", "SyntheticTable"]
+
+#: The most cells of a marginal that is asked for.
+MOST_CELLS = 2**25
+#: Where no number of rows was declared, no more rows than this are drawn unasked.
+MOST_ROWS = 1_000_000
+#: The last digits of a model are the platform's: this share of drawn rows may come out otherwise.
+OTHER_ROWS = 1000
+#: More parts than this are not listed in a sentence.
+MOST_NAMED = 6
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """One table of counts that was measured for a synthetic release.
+
+    Parameters
+    ----------
+    label
+        Its name in the transcript.
+    columns
+        The columns it holds.
+    levels
+        For each of them the level of its taxonomy; 0 is the column as it is declared. A part of
+        a column that is no level, such as one bit of its codes, is negative.
+    cells
+        How many cells it has.
+    deviation
+        The standard deviation of the noise on a cell.
+    """
+
+    label: str
+    columns: tuple[int, ...]
+    levels: tuple[int, ...]
+    cells: int
+    deviation: float
+
+    def margin(self, sizes: tuple[int, ...], wanted: frozenset[int]) -> float | None:
+        """Return the 95 % margin of the noise on a count of some of its columns.
+
+        `None` where it does not hold them as they are declared.
+        """
+        plain = [c for c, level in zip(self.columns, self.levels, strict=True) if level == 0]
+        if not wanted <= set(plain):
+            return None
+        added = self.cells / prod(sizes[column] for column in wanted)
+        return 1.959963984540054 * self.deviation * math.sqrt(added)
+
+
+class SyntheticTable(Release):
+    """A model of a table, from which rows are drawn.
+
+    Parameters
+    ----------
+    public
+        What is public about the table.
+    model
+        A distribution over the codes of its columns.
+    total
+        The number of rows, as far as the release tells.
+    tables
+        What was measured, for the reader.
+    notes
+        Sentences about the model that its method adds, made of public and released facts.
+    """
+
+    kind = "synthetic table"
+
+    def __init__(
+        self,
+        public: TablePublic,
+        model: Model,
+        total: float,
+        tables: Sequence[NoisyTable] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        if not math.isfinite(total):
+            raise ValueError(f"total must be finite; got {total}")
+        if model.sizes != public.sizes:
+            raise ValueError(f"the model has sizes {model.sizes}; the schema says {public.sizes}")
+        self.public = public
+        self.model = model
+        self.total = max(float(total), 0.0)
+        self.tables = tuple(tables)
+        self.notes = tuple(notes)
+
+    @property
+    def network(self) -> Network:
+        """Which columns the model joins."""
+        return self.model.network
+
+    @cached_property
+    def joins(self) -> tuple[Join, ...]:
+        """The pairs of columns that the model holds together, the most telling first."""
+        return joins(self.model)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are published: the noisy total, within reason.
+
+        With very much noise the total may be absurd, so it is held to a million, or to twice the
+        number of rows that was declared where that is more.
+        """
+        declared = self.public.rows if self.public.rows is not None else self.public.rows_about
+        return min(round(self.total), max(MOST_ROWS, 2 * (declared or 0)))
+
+    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
+        """Return the model's counts as an array with one axis a column, in the order asked for."""
+        if not columns or len(set(columns)) != len(columns):
+            raise ValueError("name one or more columns, each once")
+        wanted = self.public.schema.indices(columns)
+        cells = prod(self.public.sizes[column] for column in wanted)
+        if cells > MOST_CELLS:
+            raise ValueError(
+                f"these columns have {cells:,} combinations of values, of which {MOST_CELLS:,} "
+                "are allowed; name fewer columns"
+            )
+        return self.total * self.model.marginal(wanted)
+
+    def margin(self, columns: Sequence[str]) -> float | None:
+        """Return the 95 % margin of the noise on a count, `None` where none was measured.
+
+        19 times in 20 the noise that was added to the count, in the measured table that tells it
+        best, is no larger. It says nothing about where the model is too simple.
+        """
+        wanted = frozenset(self.public.schema.indices(columns))
+        margins = [table.margin(self.public.sizes, wanted) for table in self.tables]
+        return min((size for size in margins if size is not None), default=None)
+
+    def marginal(self, columns: Sequence[str], *, backend: str = "polars") -> Any:
+        """Return the model's counts for a combination of columns as a frame.
+
+        Parameters
+        ----------
+        columns
+            One or more columns.
+        backend
+            `"polars"`, `"pandas"` or `"pyarrow"`.
+
+        Returns
+        -------
+        frame
+            The columns' values; `count`, the probability in the model times the total; and
+            `margin`, as `margin()` says, missing where the combination was not measured. Where a
+            column is called so itself, they are `count_` and `margin_`.
+        """
+        import polars as pl
+
+        from sfumato.data.frames import to_backend
+
+        counts = self.counts(columns)
+        size = self.margin(columns)
+        shown = None if size is None else round(size, DECIMALS)
+        taken = set(columns)
+        margins = pl.Series(free_name("margin", taken), [shown], pl.Float64)
+        frame = pl.DataFrame(
+            [
+                *values_of(self.public, columns, counts.shape),
+                pl.Series(free_name("count", taken), np.round(counts.ravel(), DECIMALS)),
+                margins.extend_constant(shown, counts.size - 1),
+            ]
+        )
+        return to_backend(frame, backend)
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        generator: np.random.Generator | None = None,
+        backend: str = "polars",
+    ) -> Any:
+        """Return synthetic rows in the custodian's own columns and types.
+
+        Parameters
+        ----------
+        rows
+            How many; by default as many as are published.
+        generator
+            A NumPy generator, for rows that can be drawn again; fresh otherwise.
+        backend
+            `"polars"`, `"pandas"` or `"pyarrow"`.
+
+        Notes
+        -----
+        Privacy: post-processing of the release; it costs nothing, however often it is done.
+        """
+        if rows is None:
+            rows = self.rows
+        if rows < 0:
+            raise ValueError(f"rows must not be negative; got {rows}")
+        generator = noise.generator() if generator is None else generator
+        return self.public.frame(self.model.draw(rows, generator), generator, backend)
+
+    @cached_property
+    def _published(self) -> tuple[NDArray[np.unsignedinteger[Any]], pl.DataFrame]:
+        """The published rows, as codes and as they are written."""
+        seed = int.from_bytes(bytes.fromhex(self.transcript.digest())[:16], "big")
+        generator = noise.generator(seed)
+        codes = self.model.draw(self.rows, generator)
+        narrow = codes.astype(code_type(max(self.public.sizes)))
+        return narrow, self.public.frame(codes, generator)
+
+    @property
+    def published(self) -> pl.DataFrame:
+        """The rows of synthetic.csv, drawn with bits that follow from the transcript."""
+        return self._published[1]
+
+    @property
+    def published_codes(self) -> NDArray[np.unsignedinteger[Any]]:
+        """The codes of the published rows, shape (rows, columns)."""
+        return self._published[0]
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        return {
+            "synthetic.csv": csv(self.published),
+            "codebook.csv": codebook(self.public),
+            "network.json": _lines(self._network_document()),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        """Return synthetic rows as CSV, a codebook of the columns, and what the model joins."""
+        return dict(self._files)
+
+    def _network_document(self) -> dict[str, Any]:
+        """Return the network and the measured tables as a plain document."""
+        names = self.public.columns
+        return {
+            "directed": self.network.directed,
+            "total": round(self.total, DECIMALS),
+            "parts": [
+                {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
+                for part in self.network.parts
+            ],
+            "measured": [
+                {
+                    "table": table.label,
+                    "columns": [names[column] for column in table.columns],
+                    "levels": list(table.levels),
+                    "cells": table.cells,
+                    "standard_deviation": float(f"{table.deviation:.6g}"),
+                }
+                for table in self.tables
+            ],
+        }
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+        mine = self._files
+        if files.keys() != mine.keys() or files["codebook.csv"] != mine["codebook.csv"]:
+            return False
+        theirs = files["network.json"]
+        if theirs != mine["network.json"] and not _close(
+            json.loads(theirs), json.loads(mine["network.json"])
+        ):
+            return False
+        same = files["synthetic.csv"] == mine["synthetic.csv"]
+        return same or _same_rows(self.published, files["synthetic.csv"])
+
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences."""
+        names = self.public.columns
+        sentences = [
+            f"A synthetic table: {self.rows:,} made-up rows with {len(names)} "
+            f"column{'s' * (len(names) != 1)}, for a table of about {self.total:,.0f} rows.",
+            "The rows are drawn from a model that knows the data only through noisy counts, so "
+            f"that no {self.public.unit} can be recognised.",
+        ]
+        if self.tables:
+            sentences.append(self._measured_words())
+        sentences.append(self._joined_words())
+        sentences.extend(self.notes)
+        return " ".join(sentences)
+
+    def _measured_words(self) -> str:
+        """Say how much was counted, and how noisy the counts are."""
+        cells = sum(table.cells for table in self.tables)
+        low = min(table.deviation for table in self.tables)
+        high = max(table.deviation for table in self.tables)
+        spread = f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
+        number = len(self.tables)
+        return (
+            f"Counted were {number} table{'s' * (number != 1)} of {cells:,} cells in all; the "
+            f"noise on a cell has a standard deviation of {spread} rows."
+        )
+
+    def _joined_words(self) -> str:
+        """Say which columns depend on each other in the model."""
+        joined = [part for part in self.network.parts if len(set(part.columns)) > 1]
+        if not joined:
+            return "In the model no column depends on another."
+        directed = self.network.directed
+        listed = [
+            part_words(self.public, part.columns, part.levels, directed=directed)
+            for part in joined[:MOST_NAMED]
+        ]
+        more = len(joined) - len(listed)
+        tail = f", and {more} more such groups (network.json lists them)" if more else ""
+        what = "Columns depend on others as follows" if directed else "It keeps together"
+        return (
+            f"{what}: {'; '.join(listed)}{tail}. Whatever else goes together in the data goes "
+            "together here only as far as this explains it."
+        )
+
+    def plot(self, what: str = "network") -> Any:
+        """Return a figure of the release.
+
+        Parameters
+        ----------
+        what
+            `"network"`: the columns the model joins; `"columns"`: the counts of each column.
+        """
+        from sfumato.tabular.network_picture import network_picture
+        from sfumato.tabular.pictures import one_way_picture
+
+        if what == "network":
+            return network_picture(self)
+        if what == "columns":
+            return one_way_picture(self, range(len(self.public.columns)))
+        raise ValueError(f"what must be 'network' or 'columns'; got {what!r}")
+
+
+def part_words(
+    public: TablePublic,
+    columns: Sequence[int],
+    levels: Sequence[int],
+    *,
+    directed: bool = False,
+) -> str:
+    """Return a part of a model in words: columns together, or the first given the others."""
+    named = [
+        public.columns[column] + (f" (level {level})" if level > 0 else "")
+        for column, level in zip(columns, levels, strict=True)
+    ]
+    named = list(dict.fromkeys(named))
+    if len(named) > MOST_NAMED:
+        named = [*named[:MOST_NAMED], f"{len(named) - MOST_NAMED} more columns"]
+    if not directed or len(named) == 1:
+        return " × ".join(named)
+    return f"{named[0]} given {', '.join(named[1:])}"
+
+
+def _lines(document: dict[str, Any]) -> bytes:
+    """Return a document as JSON with one line a fact, and one an element of a list."""
+    lines = []
+    for name, value in document.items():
+        if isinstance(value, list) and value:
+            items = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value)
+            lines.append(f"  {json.dumps(name)}: [\n    {items}\n  ]")
+        else:
+            lines.append(f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _close(first: Any, second: Any) -> bool:
+    """Tell whether two plain documents say the same, up to the last digits of their figures."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_close(first[k], second[k]) for k in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_close, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=1e-5, abs_tol=2 * 10.0**-DECIMALS)
+    return bool(first == second)
+
+
+def _same_rows(mine: pl.DataFrame, content: bytes) -> bool:
+    """Tell whether published rows are the drawn ones, but for very few.
+
+    Where two platforms differ in the last digit of a probability, a draw that falls between the
+    two comes out otherwise; that is less than one row in a thousand by far.
+    """
+    import polars as pl
+
+    try:
+        theirs = pl.read_csv(io.BytesIO(content), schema=mine.schema)
+    except pl.exceptions.PolarsError:
+        return False
+    header = content.split(b"\n", 1)[0]
+    if header != csv(mine.head(0)).rstrip(b"\n") or theirs.height != mine.height:
+        return False
+    other = np.zeros(mine.height, dtype=np.bool_)
+    for name in mine.columns:
+        ours, published = mine[name], theirs[name]
+        if ours.dtype == pl.Float64:
+            alike = (ours - published).abs() <= 1e-9 * (1 + ours.abs())
+            alike = alike.fill_null(value=False) | (ours.is_null() & published.is_null())
+        else:
+            alike = ours.eq_missing(published)
+        other |= ~alike.to_numpy()
+    return int(other.sum()) * OTHER_ROWS <= mine.height
