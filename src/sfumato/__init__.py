@@ -25,21 +25,26 @@ if TYPE_CHECKING:
     from sfumato.privacy.saved import load, verify
     from sfumato.rehearsal import rehearse
     from sfumato.report.page import save_report
+    from sfumato.tabular.aim import AIM
     from sfumato.tabular.contingency import Contingency
     from sfumato.tabular.fourier import Fourier
     from sfumato.tabular.histogram import Histogram
     from sfumato.tabular.independent import Independent
     from sfumato.tabular.majority import Majority
     from sfumato.tabular.marginals import Marginals
+    from sfumato.tabular.mst import MST
     from sfumato.tabular.mwem import MWEM
     from sfumato.tabular.private_erm import PrivateERM
     from sfumato.tabular.privbayes import PrivBayes
     from sfumato.tabular.privgene import PrivGene
     from sfumato.tabular.questions import Questions
+    from sfumato.tabular.synthesizer import Synthesizer
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AIM",
+    "MST",
     "MWEM",
     "ZCDP",
     "ApproxDP",
@@ -62,6 +67,7 @@ __all__ = [
     "Questions",
     "Release",
     "Schema",
+    "Synthesizer",
     "Table",
     "__version__",
     "audit",

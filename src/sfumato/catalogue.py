@@ -10,6 +10,7 @@ from sfumato.privacy.registry import register_place
 
 #: Public name → where it lives.
 PUBLIC_NAMES = {
+    "AIM": "sfumato.tabular.aim:AIM",
     "ApproxDP": "sfumato.privacy.loss:ApproxDP",
     "BudgetExceeded": "sfumato.privacy.ledger:BudgetExceeded",
     "Contingency": "sfumato.tabular.contingency:Contingency",
@@ -19,6 +20,7 @@ PUBLIC_NAMES = {
     "Histogram": "sfumato.tabular.histogram:Histogram",
     "Independent": "sfumato.tabular.independent:Independent",
     "Ledger": "sfumato.privacy.ledger:Ledger",
+    "MST": "sfumato.tabular.mst:MST",
     "MWEM": "sfumato.tabular.mwem:MWEM",
     "Majority": "sfumato.tabular.majority:Majority",
     "Marginals": "sfumato.tabular.marginals:Marginals",
@@ -31,6 +33,7 @@ PUBLIC_NAMES = {
     "Questions": "sfumato.tabular.questions:Questions",
     "Release": "sfumato.privacy.release:Release",
     "Schema": "sfumato.data.schema:Schema",
+    "Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
     "Table": "sfumato.data.table:Table",
     "ZCDP": "sfumato.privacy.loss:ZCDP",
     "audit": "sfumato.audit:audit",
@@ -44,10 +47,12 @@ PUBLIC_NAMES = {
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
     "report.RandomizedResponse": "sfumato.local.randomized:RandomizedResponse",
+    "table.AIM": "sfumato.tabular.aim:AIM",
     "table.Contingency": "sfumato.tabular.contingency:Contingency",
     "table.Fourier": "sfumato.tabular.fourier:Fourier",
     "table.Histogram": "sfumato.tabular.histogram:Histogram",
     "table.Independent": "sfumato.tabular.independent:Independent",
+    "table.MST": "sfumato.tabular.mst:MST",
     "table.MWEM": "sfumato.tabular.mwem:MWEM",
     "table.Majority": "sfumato.tabular.majority:Majority",
     "table.Marginals": "sfumato.tabular.marginals:Marginals",
@@ -55,6 +60,7 @@ METHODS = {
     "table.PrivGene": "sfumato.tabular.privgene:PrivGene",
     "table.PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
     "table.Questions": "sfumato.tabular.questions:Questions",
+    "table.Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
 }
 
 #: The public part of each kind of data → where it lives.

@@ -18,6 +18,8 @@ from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.record import record
+from sfumato.tabular import structure
+from sfumato.tabular.parents import maximal_parent_sets
 from sfumato.tabular.privbayes import PrivBayes, table_places
 from sfumato.tabular.scores import STEPS, Assignment, Independence
 from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Node
@@ -66,8 +68,8 @@ class PrivBayesSuite(MethodSuite):
         return release.model.marginal((0, 1, 2)).ravel()
 
     def test_exact_replay_finds_nothing_on_random_neighbours(self):
-        # Forty pairs: a run has many steps, and each choice is an integral.
-        for seed in range(40 if self.sampled else 10):
+        # A few pairs: a run has many steps, and each choice is an integral.
+        for seed in range(20 if self.sampled else 8):
             pair = random_pair(self.audited_public(), np.random.default_rng(seed))
             findings = examine(self.method(), pair, seeds=(seed,))
             assert findings.passed, findings
@@ -179,8 +181,6 @@ def test_half_the_sensitivity_of_a_score_is_found_out(monkeypatch, score):
     ],
 )
 def test_the_degrees_of_the_thesis(monkeypatch, rows, columns, theta, degrees):
-    from sfumato.tabular import structure
-
     # The published table does not ask what can be counted.
     monkeypatch.setattr(structure, "MOST_CANDIDATES", 2**40)
     facts = public([2] * columns, rows)
@@ -239,6 +239,21 @@ def test_growth_is_cut_back_by_public_sizes_alone():
     assert DegreeGrowth.capped(5, 30).degree == 4
     assert DegreeGrowth.capped(60, 6).degree < 3
     assert CellGrowth.capped(((16,),) * 40, 2**30).limit < 2**22
+
+
+def test_where_there_are_too_many_sets_of_parents_some_maximal_ones_are_offered():
+    levels = ((4, 2), (3,), (8, 4, 2), (2,), (5, 3), (2,), (6, 2))
+    for limit in (8, 24, 100):
+        every = maximal_parent_sets(levels, limit)
+        some = structure._some_of(levels, limit, 30)
+        assert len(set(some)) == len(some) <= 30 and set(some) <= set(every)
+        assert some == structure._some_of(levels, limit, 30)
+        held = {column for places in some for column, _ in places}
+        assert held == set(range(len(levels)))
+    wide = CellGrowth.capped(((8, 4, 2),) * 70, 64)
+    found = wide.candidates([Node(column, ()) for column in range(40)])
+    assert len(set(found)) == len(found) < 2**14
+    assert found == wide.candidates([Node(column, ()) for column in range(40)])
 
 
 def test_candidates_of_a_network_by_degree():
@@ -609,3 +624,14 @@ def test_the_plan_tells_sizes_noise_and_errors():
     none = PrivBayes(epsilon="0.01").plan(public([4] * 6, 100))
     assert none.steps[0].error == "no column is given a parent"
     assert none.steps[1].loss == PureDP("0.01")
+
+
+def test_a_made_up_table_that_does_not_tell_its_rows_is_priced_as_two_changes():
+    facts = public([2] * 4, 50)
+    untold = TablePublic.of(facts.schema)
+    method = PrivBayes(epsilon=1, degree=1, score="R")
+    candidates = [Node(0, ((1, 0),)), Node(2, ((1, 0),))]
+    one = method.choice(untold, Independence(), candidates, Fraction(1, 2), None)
+    assert one.sensitivity == 4 * STEPS
+    told = method.choice(facts, Independence(), candidates, Fraction(1, 2), 50)
+    assert told.sensitivity == math.ceil(2 * STEPS * Fraction(49, 50))

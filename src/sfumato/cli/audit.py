@@ -46,6 +46,9 @@ class MethodName(StrEnum):
     INDEPENDENT = "independent"
     MWEM = "mwem"
     PRIV_BAYES = "priv-bayes"
+    SYNTHESIZER = "synthesizer"
+    AIM = "aim"
+    MST = "mst"
     QUESTIONS = "questions"
     RANDOMIZED_RESPONSE = "randomized-response"
 
@@ -323,6 +326,19 @@ def _table_subject(
             from sfumato.tabular.mwem import MWEM
 
             return Subject(MWEM(epsilon=epsilon, delta=delta, rounds=2), public)
+        case MethodName.SYNTHESIZER:
+            from sfumato.tabular.synthesizer import Synthesizer
+
+            # A few rows would be worth no round; a fixed number lets tables be chosen.
+            return Subject(Synthesizer(epsilon=epsilon, delta=delta, rounds=2), public)
+        case MethodName.AIM:
+            from sfumato.tabular.aim import AIM
+
+            return Subject(AIM(epsilon=epsilon, delta=delta), public)
+        case MethodName.MST:
+            from sfumato.tabular.mst import MST
+
+            return Subject(MST(epsilon=epsilon, delta=delta), public)
         case MethodName.PRIV_BAYES:
             from sfumato.tabular.privbayes import PrivBayes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, prod
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,8 +25,8 @@ from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["AIM"]
 
-#: Rounds that are planned for each column, and the share of a round that chooses.
-ROUNDS_A_COLUMN, CHOICE_SHARE = 16, Fraction(1, 10)
+#: The share of a round that chooses.
+CHOICE_SHARE = Fraction(1, 10)
 #: The most cells of the model at the end; on the way it grows with what is spent.
 MOST_MODEL_CELLS = 2**19
 #: More sets or cells than this are not compared with the data in one round.
@@ -49,6 +49,8 @@ class AIM(TableMethod[SyntheticTable]):
         If given, Gaussian noise and an (epsilon, delta) guarantee, as in the paper.
     ways
         The marginals that matter: all of this many columns.
+    rounds
+        How many rounds are planned for each column; 16 in the paper.
 
     Notes
     -----
@@ -60,10 +62,11 @@ class AIM(TableMethod[SyntheticTable]):
     proof: ClassVar[str] = "synthesizer.md"
 
     ways: int = parameter(Whole(1), 3)
+    rounds: int = parameter(Whole(2), 16)
 
     def _first_share(self, public: TablePublic) -> Fraction:
         """Return the share of one round at the beginning."""
-        return Fraction(1, ROUNDS_A_COLUMN * len(counted_columns(public)))
+        return Fraction(1, self.rounds * len(counted_columns(public)))
 
     def _pool(self, public: TablePublic) -> Pool:
         return candidate_pool(
@@ -87,7 +90,7 @@ class AIM(TableMethod[SyntheticTable]):
             growth.learn(asked, values)
         left = 1 - table_share * len(columns)
         pool, number = self._pool(public), 0
-        weights = _weights(pool, len(columns), self.ways)
+        weights = _weights(pool)
         while left > 0 and pool.sets:
             number += 1
             if left < 2 * share:
@@ -96,7 +99,8 @@ class AIM(TableMethod[SyntheticTable]):
             table_share = share * (1 - CHOICE_SHARE)
             offered = growth.fitting(pool, MOST_MODEL_CELLS * float(1 - left + share))
             if offered.size == 0:
-                offered = np.arange(len(columns), dtype=np.int64)
+                # Single columns make no model larger than it is.
+                offered = np.flatnonzero(weights == 1).astype(np.int64)
             spread = mean_absolute(growth.count((columns[0],), table_share).noise)
             choice = growth.choice(
                 number,
@@ -150,8 +154,10 @@ class AIM(TableMethod[SyntheticTable]):
         return growth.release()
 
 
-def _weights(pool: Pool, columns: int, ways: int) -> NDArray[np.int64]:
-    """Return for each set how many columns it shares with all asked marginals together."""
-    ways = min(ways, columns)
-    # A column is in C(columns − 1, ways − 1) of the marginals, so the sum is that for each column.
-    return np.asarray([len(inside) * comb(columns - 1, ways - 1) for inside in pool.sets])
+def _weights(pool: Pool) -> NDArray[np.int64]:
+    """Return for each set how many columns it shares with all asked marginals, up to a factor.
+
+    Every column is in equally many marginals, so the sum grows with the number of columns; a common
+    factor multiplies scores and sensitivity alike and changes nothing.
+    """
+    return np.asarray([len(inside) for inside in pool.sets], dtype=np.int64)

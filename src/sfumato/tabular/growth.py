@@ -32,6 +32,8 @@ Expected = Callable[[], NDArray[np.int64]]
 
 #: Estimates are counted in this many rows drawn from the model.
 DRAWN = 40_000
+#: Probabilities are whole numbers of this part of one where all combinations are counted.
+WHOLE = 2**40
 #: The most steps of a fit on the way, and of the last one.
 ON_THE_WAY, AT_LAST = 60, 250
 
@@ -136,7 +138,8 @@ class Growth:
         """The number of rows, as far as is known."""
         if self.public.rows is not None:
             return float(max(self.public.rows, 1))
-        return min(total_of([*self._rows, *self.measured]), float(LARGEST))
+        told = [*self._rows, *self.measured]
+        return min(total_of(told), float(LARGEST)) if told else 1.0
 
     def count(self, columns: Set, share: Fraction, name: str = "") -> Count:
         """Return the question for a table of some columns, or for the number of rows."""
@@ -186,23 +189,35 @@ class Growth:
     def estimates(self, pool: Pool) -> NDArray[np.int64]:
         """Return what the model expects in every cell of a pool, in steps of the grid.
 
-        Rows are drawn from the model and counted as the data are; their number is fixed.
+        Rows that stand for the model are counted as the data are.
         """
-        sizes = self.public.sizes
-        # A seed of our own: what is drawn is public anyway, and must come out alike elsewhere.
         if self._fitted != len(self.measured):
             self._refit()
-        assert self._model is not None
-        codes = self._model.draw(DRAWN, noise.generator(len(self.measured)))
         if self._batch is None or self._batch.tables != list(pool.sets):
-            self._batch = Batch(pool.sets, sizes, DRAWN)
+            self._batch = Batch(pool.sets, self.public.sizes, DRAWN)
         self._batch.clear()
-        found = distinct_rows([list(codes.astype(np.uint32).T)], sizes)
-        assert found is not None
-        rows, weights = found
+        rows, weights = self._expected_rows()
         self._batch.add([rows[column] for column in self._batch.columns], weights)
         flat = self._batch.flat().astype(np.float64)
-        return np.rint(flat * (GRID * self.total / DRAWN)).astype(np.int64)
+        return np.rint(flat * (GRID * self.total / int(weights.sum()))).astype(np.int64)
+
+    def _expected_rows(self) -> tuple[list[NDArray[np.uint32]], NDArray[np.int64]]:
+        """Return rows that stand for the model, column by column, and how often each occurs.
+
+        All combinations with their probabilities where they are few; else drawn ones, in a fixed
+        number.
+        """
+        assert self._model is not None
+        sizes = self.public.sizes
+        if prod(sizes) <= DRAWN:
+            whole = self._model.marginal(tuple(range(len(sizes))))
+            places = np.indices(whole.shape).reshape(len(sizes), -1).astype(np.uint32)
+            return list(places), np.rint(whole.reshape(-1) * WHOLE).astype(np.int64)
+        # A seed of our own: what is drawn is public anyway, and must come out alike elsewhere.
+        codes = self._model.draw(DRAWN, noise.generator(len(self.measured)))
+        found = distinct_rows([list(codes.astype(np.uint32).T)], sizes)
+        assert found is not None
+        return found
 
     def expected_once(self, pool: Pool) -> Expected:
         """Return the expected counts of a pool by the present model, found when first asked for."""

@@ -69,7 +69,7 @@ class MST(TableMethod[SyntheticTable]):
         if edges == 0:
             return Fraction(1), Fraction(0), Fraction(0)
         # A single pair is not chosen.
-        choices = THIRD / (edges if edges > 1 else 1) if edges > 1 else Fraction(0)
+        choices = THIRD / edges if edges > 1 else Fraction(0)
         return THIRD, choices, (1 - THIRD - edges * choices) / edges
 
     def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:

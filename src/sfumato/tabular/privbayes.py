@@ -269,23 +269,28 @@ class PrivBayes(TableMethod[SyntheticTable]):
             return None
         share = 1 - self.network_share - (self.rows_share if self.counts_rows(public) else 0)
         if columns.binary:
-            degree = self.degree
-            if degree is None:
-                degree = 0
-                for one in range(1, min(number, MOST_CELLS.bit_length() - 1)):
-                    most = self.cells
-                    if most is None:
-                        assert rows is not None
-                        most = self.useful_cells(public, rows, number - one, share)
-                    if 2 ** (one + 1) <= most:
-                        degree = one
+            degree = self._degree(public, rows, number, share)
             return DegreeGrowth.capped(number, degree) if degree else None
         limit = self.cells
         if limit is None:
             assert rows is not None
             limit = self.useful_cells(public, rows, number, share)
-        growth = CellGrowth.capped(columns.sizes, limit)
+        growth = CellGrowth.capped(columns.sizes, limit, rows or rows_about(public) or 0)
         return growth if growth.possible else None
+
+    def _degree(self, public: TablePublic, rows: int | None, number: int, share: Fraction) -> int:
+        """Return the largest degree k whose d − k tables of 2^(k+1) cells are within the rule."""
+        if self.degree is not None:
+            return self.degree
+        found = 0
+        for degree in range(1, min(number, MOST_CELLS.bit_length() - 1)):
+            most = self.cells
+            if most is None:
+                assert rows is not None
+                most = self.useful_cells(public, rows, number - degree, share)
+            if 2 ** (degree + 1) <= most:
+                found = degree
+        return found
 
     def needs_rows(self, public: TablePublic) -> bool:
         """Tell whether the size of the tables depends on the number of rows."""
@@ -333,13 +338,16 @@ class PrivBayes(TableMethod[SyntheticTable]):
         rows
             The number of rows where it is public, or disclosed; None otherwise.
         """
-        limit, _ = self.record_budget(public)
+        limit, relation = self.record_budget(public)
         columns = self.columns(public)
         smaller = 2 if columns.binary else max(map(columns.smaller, candidates))
         if self.published and isinstance(score, Independence):
             sensitivity = STEPS * (3 + Fraction(2, max(rows or 0, 1)))
         else:
             sensitivity = score.sensitivity(rows, smaller)
+            if rows is None and relation is Relation.REPLACE_ONE:
+                # Only a made-up table does not tell its rows: one is removed, and one added.
+                sensitivity *= 2
         choice = choose_within(limit.share(share), len(candidates), sensitivity)
         return replace(choice, law="exponential") if self.published else choice
 

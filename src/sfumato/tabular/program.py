@@ -33,7 +33,7 @@ __all__ = ["GRID", "Answer", "Ask", "Choice", "Count", "Pool", "Program", "answe
 #: scores are whole numbers and their sensitivity is exact.
 GRID = 16
 #: Estimates beyond this are cut to it: far above any table, far below what overflows.
-LARGEST = 2**40
+LARGEST = 2**36
 
 Set = tuple[int, ...]
 

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import noise
 from sfumato.engines.counts import Counts, Integers64
 from sfumato.tabular.encoding import Encoding
-from sfumato.tabular.parents import ParentSet, count_parent_sets, maximal_parent_sets
+from sfumato.tabular.parents import ParentSet, TooManyParentSets, maximal_parent_sets
 from sfumato.tabular.scores import Score
 
 __all__ = ["CellGrowth", "DegreeGrowth", "Growth", "Node", "Scorer", "WorkingColumns"]
@@ -34,10 +35,12 @@ Codes = NDArray[np.intp]
 MOST_CELLS = 2**22
 #: The most cells of all tables of a network together.
 MOST_TABLES_CELLS = 2**25
-#: The most candidates of a network by degree, and of one choice by cells.
+#: About the most candidates of a network, all choices together.
 MOST_CANDIDATES = 2**19
-#: The most cells of all tables of one choice by cells.
-MOST_SCORED = 2**30
+#: About the most cells of all tables that are scored for a network by cells.
+MOST_SCORED = 2**31
+#: About the most rows times tables that are counted for a network by cells.
+MOST_COUNTED = 2**33
 #: Tables are scored in batches of so many cells.
 BATCH = 2**23
 
@@ -204,16 +207,18 @@ class CellGrowth:
         For each working column its number of values at each level.
     limit
         The most cells of a table.
+    rows
+        About how many rows there are, public or noisy: of many, fewer candidates can be counted.
     """
 
     sizes: tuple[tuple[int, ...], ...]
     limit: int
+    rows: int = 0
 
     @classmethod
-    def capped(cls, sizes: tuple[tuple[int, ...], ...], limit: int) -> CellGrowth:
-        """Return growth by the largest limit that stays within what can be counted."""
-        most = min(MOST_CELLS, MOST_TABLES_CELLS // len(sizes))
-        return cls(sizes, _countable(sizes, min(limit, most)))
+    def capped(cls, sizes: tuple[tuple[int, ...], ...], limit: int, rows: int = 0) -> CellGrowth:
+        """Return growth by a limit that stays within what can be counted."""
+        return cls(sizes, min(limit, MOST_CELLS, MOST_TABLES_CELLS // len(sizes)), rows)
 
     @property
     def possible(self) -> bool:
@@ -226,38 +231,82 @@ class CellGrowth:
         )
 
     def candidates(self, nodes: Sequence[Node]) -> list[Node]:
-        """Return every column that is left with every largest set of parents that fits."""
+        """Return every column that is left with every largest set of parents that fits.
+
+        Where these are too many to score, a fixed lot decides which are offered.
+        """
         used = sorted(node.child for node in nodes)
-        levels = [self.sizes[column] for column in used]
-        found: dict[int, list[ParentSet]] = {}
+        levels = tuple(self.sizes[column] for column in used)
+        left = [child for child in range(len(self.sizes)) if child not in set(used)]
         candidates = []
-        for child in range(len(self.sizes)):
-            if child in set(used):
-                continue
+        for child in left:
             limit = self.limit // self.sizes[child][0]
-            if limit not in found:
-                sets = maximal_parent_sets(levels, limit)
-                # Where not even the child alone fits, it stands alone nevertheless.
-                found[limit] = [
-                    tuple((used[place], level) for place, level in chosen)
-                    for chosen in sets or [()]
-                ]
-            candidates += [Node(child, parents) for parents in found[limit]]
+            # Where not even the child alone fits, it stands alone nevertheless.
+            sets = _offered(levels, limit, self._most(len(used), len(left))) or ((),)
+            candidates += [
+                Node(child, tuple((used[place], level) for place, level in chosen))
+                for chosen in sets
+            ]
         return candidates
 
+    def _most(self, used: int, left: int) -> int:
+        """Return how many sets of parents a child is offered at most."""
+        choices = len(self.sizes) * left
+        counted = min(MOST_CANDIDATES // 2, MOST_COUNTED // max(self.rows, 1))
+        cells = MOST_SCORED // max(self.limit, 1)
+        # Every column should have its turn as a parent, unless the tables are very large.
+        return max(1, min(cells // choices, max(counted // choices, used)))
 
-@lru_cache(maxsize=64)
-def _countable(sizes: tuple[tuple[int, ...], ...], limit: int) -> int:
-    """Return the largest limit, halved as often as is needed, whose candidates can be counted."""
-    while limit > 1:
-        sets = sum(
-            count_parent_sets([*sizes[:child], *sizes[child + 1 :]], limit // levels[0])
-            for child, levels in enumerate(sizes)
-        )
-        if sets <= MOST_CANDIDATES and sets * limit <= MOST_SCORED:
-            break
-        limit //= 2
-    return limit
+
+@lru_cache(maxsize=256)
+def _offered(levels: tuple[tuple[int, ...], ...], limit: int, most: int) -> tuple[ParentSet, ...]:
+    """Return all maximal sets of parents, or some of them where there are too many to score."""
+    try:
+        return tuple(maximal_parent_sets(levels, limit, most=most))
+    except TooManyParentSets:
+        return _some_of(levels, limit, most)
+
+
+def _some_of(levels: tuple[tuple[int, ...], ...], limit: int, tries: int) -> tuple[ParentSet, ...]:
+    """Return maximal sets of parents by a fixed lot: every column has its turn to be in one first.
+
+    A set is filled in random order, each column as fine as fits or as coarse as can be, and then
+    made as fine as the limit allows.
+    """
+    generator = noise.generator(len(levels))
+    smallest = min(sizes[-1] for sizes in levels)
+    found: dict[ParentSet, None] = {}
+    for number in range(tries):
+        first = number % len(levels)
+        coins = generator.random(len(levels))
+        order = [first, *(int(c) for c in generator.permutation(len(levels)) if c != first)]
+        chosen: dict[int, int] = {}
+        left = limit
+        for column in order:
+            sizes = levels[column]
+            if sizes[-1] <= left:
+                finest = next(level for level, size in enumerate(sizes) if size <= left)
+                fine = coins[column] < 0.5 or column == first
+                chosen[column] = finest if fine else len(sizes) - 1
+                left //= sizes[chosen[column]]
+            if left < smallest:
+                break
+        found[_refined(levels, chosen, limit)] = None
+    return tuple(found)
+
+
+def _refined(levels: tuple[tuple[int, ...], ...], chosen: dict[int, int], limit: int) -> ParentSet:
+    """Return a set with every column taken as fine as the limit allows, one after another."""
+    cells = prod(levels[column][level] for column, level in chosen.items())
+    places = []
+    for column, level in sorted(chosen.items()):
+        sizes = levels[column]
+        others = cells // sizes[level]
+        while level and others * sizes[level - 1] <= limit:
+            level -= 1
+        cells = others * sizes[level]
+        places.append((column, level))
+    return tuple(places)
 
 
 class Scorer:

@@ -9,12 +9,14 @@ from math import ceil, log
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import Loss
+from sfumato.privacy.loss import ZCDP, Loss
+from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TableMethod, mean_absolute, rows_about
@@ -36,8 +38,9 @@ __all__ = ["Rounds", "Synthesizer", "rounds_for"]
 ROWS_SHARE = Fraction(1, 100)
 #: The share of a round that chooses its table; the rest measures it.
 CHOICE_SHARE = Fraction(15, 100)
-#: A table is worth a round while the noise of a typical one moves less than this share of rows.
-WORTH = 0.5
+#: A table is worth a round while the noise on a typical one adds up to less than this many times
+#: the rows. Gaussian noise grows with the root of the number of tables only, and may be larger.
+WORTH, WORTH_GAUSSIAN = 0.5, 1.2
 #: At most this many rounds for each column.
 ROUNDS_A_COLUMN = 0.8
 #: A table may have so many cells that its noise adds up to this many times the rows.
@@ -85,24 +88,33 @@ def _counts_rows(public: TablePublic) -> bool:
     return public.rows is None and len(counted_columns(public)) > 1
 
 
-def _rounds(
-    public: TablePublic, rows: float, limit: Loss, relation: Relation, left: Fraction
-) -> Rounds:
-    if len(counted_columns(public)) == 1:
-        return Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
-    return rounds_for(public.sizes, rows, limit, relation, left)
-
-
-def _pool(sizes: tuple[int, ...], rounds: Rounds) -> Pool:
-    return candidate_pool(sizes, rounds.cells, most_sets=MOST_SETS, most_cells=MOST_POOL_CELLS)
-
-
 def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
     return mean_absolute(count_noise((1,), limit.share(share), relation))
 
 
+def _worthwhile(
+    sizes: NDArray[np.float64], rows: float, limit: Loss, relation: Relation, left: Fraction
+) -> int:
+    """Return how many rounds are worth their noise."""
+    typical = float((sizes**2).sum() / sizes.sum())
+    worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
+    rounds = 0
+    while rounds < ceil(ROUNDS_A_COLUMN * sizes.size):
+        share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / (rounds + 1)
+        if max(typical**2, 16.0) * _spread(limit, relation, share) > worth * rows:
+            break
+        rounds += 1
+    # One noisy table more would hardly pay for what the others lose.
+    return rounds if rounds > 1 else 0
+
+
 def rounds_for(
-    sizes: tuple[int, ...], rows: float, limit: Loss, relation: Relation, left: Fraction
+    sizes: tuple[int, ...],
+    rows: float,
+    limit: Loss,
+    relation: Relation,
+    left: Fraction,
+    fixed: int | None = None,
 ) -> Rounds:
     """Return how much is spent on one-way tables, and on how many further ones.
 
@@ -116,6 +128,8 @@ def rounds_for(
         The loss for one record, and what a neighbour is.
     left
         The share of it that is not spent yet.
+    fixed
+        The number of rounds, if it is asked for.
 
     Notes
     -----
@@ -124,16 +138,10 @@ def rounds_for(
     signal; columns of many values weigh more in what is typical.
     """
     useful = np.asarray([size for size in sizes if size > 1], dtype=np.float64)
-    typical = float((useful**2).sum() / useful.sum()) if useful.size else 1.0
-    most = ceil(ROUNDS_A_COLUMN * useful.size) if useful.size > 1 else 0
-    rounds = 0
-    while rounds < most:
-        share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / (rounds + 1)
-        if max(typical**2, 16.0) * _spread(limit, relation, share) > WORTH * rows:
-            break
-        rounds += 1
-    # One noisy table more would hardly pay for what the others lose.
-    if rounds < 2:
+    if useful.size < 2:
+        return Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
+    rounds = _worthwhile(useful, rows, limit, relation, left) if fixed is None else fixed
+    if rounds == 0:
         return Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
     share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / rounds
     cells = LARGEST_NOISE * rows / _spread(limit, relation, share)
@@ -144,9 +152,25 @@ def rounds_for(
     each = (left - one_way) / rounds
     table = each * (1 - CHOICE_SHARE)
     spread = _spread(limit, relation, table)
-    return Rounds(
-        one_way, rounds, each * CHOICE_SHARE, table, LARGEST_NOISE * rows / spread, spread
-    )
+    # The smallest pair is always worth a look where rounds were asked for.
+    cells = max(LARGEST_NOISE * rows / spread, float(np.sort(useful)[:2].prod()))
+    return Rounds(one_way, rounds, each * CHOICE_SHARE, table, cells, spread)
+
+
+def course_for(
+    sizes: tuple[int, ...],
+    rows: float,
+    limit: Loss,
+    relation: Relation,
+    left: Fraction,
+    fixed: int | None,
+) -> tuple[Rounds, Pool]:
+    """Return how the budget is spent, and the sets of columns that rounds choose from."""
+    rounds = rounds_for(sizes, rows, limit, relation, left, fixed)
+    pool = candidate_pool(sizes, rounds.cells, most_sets=MOST_SETS, most_cells=MOST_POOL_CELLS)
+    if not pool.sets:
+        rounds = Rounds(left, 0, Fraction(0), Fraction(0), 0.0, 0.0)
+    return rounds, pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +188,8 @@ class Synthesizer(TableMethod[SyntheticTable]):
         Privacy loss for one unit of the table (row or person).
     delta
         If given, Gaussian noise and an (epsilon, delta) guarantee.
+    rounds
+        How many combinations are chosen and counted; by default as many as are worth their noise.
 
     Notes
     -----
@@ -175,6 +201,8 @@ class Synthesizer(TableMethod[SyntheticTable]):
 
     proof: ClassVar[str] = "synthesizer.md"
 
+    rounds: int | None = parameter(OrNone(Whole(0)), None)
+
     def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
         """Ask for what is needed, one thing after another, and return what was learned."""
         limit, relation = self.record_budget(public)
@@ -184,11 +212,10 @@ class Synthesizer(TableMethod[SyntheticTable]):
             (values,) = yield (asked,)
             growth.learn(asked, values)
             left -= ROWS_SHARE
-        rounds = _rounds(public, growth.total, limit, relation, left)
+        rounds, pool = course_for(public.sizes, growth.total, limit, relation, left, self.rounds)
         asks = one_way_asks(growth, counted_columns(public), rounds.one_way)
         for asked, values in zip(asks, (yield asks), strict=True):
             growth.learn(asked, values)
-        pool = _pool(public.sizes, rounds)
         handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
         for number in range(1, rounds.rounds + 1):
             offered = growth.fitting(pool, MOST_MODEL_CELLS)
@@ -214,13 +241,14 @@ class Synthesizer(TableMethod[SyntheticTable]):
         if len(columns) > 1 and about is None:
             steps.append(unknown_step(self, left))
         else:
-            rounds = _rounds(public, float(about or 1), limit, relation, left)
+            rounds, pool = course_for(
+                public.sizes, float(about or 1), limit, relation, left, self.rounds
+            )
             asks = one_way_asks(Growth(public, limit, relation), columns, rounds.one_way)
             steps.append(
                 one_way_step(self, public, rounds.one_way, [asked.noise for asked in asks])
             )
             if rounds.rounds:
-                pool = _pool(public.sizes, rounds)
                 cells = float(pool.cells.max(initial=1))
                 many, choices = rounds.rounds, rounds.rounds * rounds.choice
                 steps.append(choices_step(self, public, many, choices, len(pool.sets)))

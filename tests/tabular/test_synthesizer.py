@@ -1,0 +1,290 @@
+"""Synthesizer, MST and AIM: the suite, and what is special to them."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato import noise
+from sfumato.audit import Pair, examine
+from sfumato.data.table import TablePublic
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP, PureDP
+from sfumato.privacy.record import record, replay
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.counting_method import TOTAL
+from sfumato.tabular.growth import candidate_pool, one_way_shares
+from sfumato.tabular.program import GRID
+from sfumato.tabular.synthesizer import rounds_for
+from tests.method_suite import MethodSuite
+from tests.tabular import tables
+
+
+def pairs_of(values):
+    """Return a table of two columns that say the same."""
+    frame = pl.DataFrame({"x": values, "y": values}, schema={"x": pl.String, "y": pl.String})
+    return sf.Table(frame, sf.Schema.from_dict({"x": ["a", "b"], "y": ["a", "b"]}))
+
+
+class GrownSuite(MethodSuite):
+    def audited_public(self):
+        return self.data().public
+
+    def data(self):
+        return tables.table(tables.made(60))
+
+    def neighbours(self):
+        return tables.row_pairs()
+
+    def fact(self, release):
+        return np.concatenate([release.model.marginal((c,)) for c in range(3)])
+
+
+class TestSynthesizer(GrownSuite):
+    name = "table.Synthesizer"
+    # A loss spread over many outputs shows too little in so few samples.
+    sampled = False
+    options = {"rounds": 2}  # noqa: RUF012
+
+
+class TwoColumns:
+    """Two columns of two values: few outputs, so that samples show most of the loss."""
+
+    def data(self):
+        return pairs_of(["a", "b"] * 20)
+
+    def neighbours(self):
+        return [(pairs_of([]), pairs_of(["b"])), (pairs_of(["a"] * 6), pairs_of(["a"] * 7))]
+
+    def fact(self, release):
+        return release.model.marginal((0, 1)).ravel()
+
+
+class TestSynthesizerOfTwoColumns(TwoColumns, GrownSuite):
+    name = "table.Synthesizer"
+    options = {"rounds": 0}  # noqa: RUF012
+
+
+class TestSynthesizerUnderReplacement(GrownSuite):
+    name = "table.Synthesizer"
+    sampled = False
+    options = {"rounds": 2}  # noqa: RUF012
+
+    def data(self):
+        return tables.table(tables.made(60), relation="replace_one")
+
+    def neighbours(self):
+        return tables.replaced_pairs()
+
+
+class TestGaussianSynthesizer(GrownSuite):
+    name = "table.Synthesizer"
+    sampled = False
+    options = {"delta": "1/100", "rounds": 2}  # noqa: RUF012
+
+
+class TestMST(GrownSuite):
+    name = "table.MST"
+    sampled = False
+
+
+class TestMSTOfTwoColumns(TwoColumns, GrownSuite):
+    name = "table.MST"
+
+
+class TestMSTUnderReplacement(TestSynthesizerUnderReplacement):
+    name = "table.MST"
+    options = {}  # noqa: RUF012
+
+
+class TestAIM(GrownSuite):
+    name = "table.AIM"
+    sampled = False
+    options = {"rounds": 2}  # noqa: RUF012
+
+
+class TestAIMOfTwoColumns(TwoColumns, GrownSuite):
+    name = "table.AIM"
+    options = {"rounds": 2}  # noqa: RUF012
+
+
+class TestGaussianAIM(GrownSuite):
+    name = "table.AIM"
+    sampled = False
+    options = {"delta": "1/100", "ways": 2, "rounds": 2}  # noqa: RUF012
+
+
+METHODS = [sf.Synthesizer(epsilon=1, rounds=3), sf.MST(epsilon=1), sf.AIM(epsilon=1, rounds=3)]
+
+
+def correlated(rows=4000, relation="add_remove"):
+    """Return a table whose columns a, b, c hang together and d does not."""
+    generator = noise.generator(4)
+    a = generator.integers(0, 4, rows)
+    b = np.where(generator.random(rows) < 0.9, a, generator.integers(0, 4, rows))
+    c = np.where(generator.random(rows) < 0.9, (a + b) % 3, generator.integers(0, 3, rows))
+    d = generator.integers(0, 2, rows)
+    schema = sf.Schema.from_dict(
+        {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3], "c": [0, 1, 2], "d": [0, 1]}, relation=relation
+    )
+    return sf.Table(pl.DataFrame({"a": a, "b": b, "c": c, "d": d}), schema)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_with_a_huge_epsilon_the_truth_comes_out(method):
+    data = correlated()
+    exact = type(method)(**{**method.parameters(), "epsilon": 10**6})
+    release = exact.release(data)
+    for columns in [("a",), ("d",), ("a", "b")]:
+        counts = data.counts.marginals([data.public.schema.indices(columns)])[0]
+        assert np.abs(release.counts(columns) - counts).sum() / 2 < 0.02 * 4000
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_scores_move_no_further_than_declared(method, relation):
+    moved = 2 if relation == "replace_one" else 1
+    rows = tables.made(30)
+    other = [*rows[1:], (0, "blue", 40, True)] if moved == 2 else rows[1:]
+    here, there = (tables.table(part, relation=relation) for part in (rows, other))
+    seen = 0
+    for seed in range(3):
+        with noise.seeded(seed):
+            script = record(method, here)
+        for step, change in script.changes(replay(method, there, script)):
+            if step.label.startswith("choice"):
+                seen += 1
+                assert change.measured <= change.allowed
+                assert change.allowed in {moved * GRID * weight for weight in (1, 2, 3)}
+    assert seen
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_everything_is_spent_and_nothing_more(method):
+    release = method.release(correlated())
+    assert sum(Fraction(entry.cost["epsilon"]) for entry in release.transcript) == 1
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_rows_and_one_row_are_tables_like_any_other(method, rows):
+    release = method.release(tables.table(tables.made(rows)))
+    assert release.sample(10, generator=noise.generator(1)).height == 10
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("columns", [{"x": ["only"]}, {"x": ["p", "q"]}, {"x": ["p"], "y": ["q"]}])
+def test_one_column_and_columns_of_one_value(method, relation, columns):
+    schema = sf.Schema.from_dict(columns, relation=relation)
+    frame = pl.DataFrame({name: [values[0]] * 5 for name, values in columns.items()})
+    release = method.release(sf.Table(frame, schema))
+    assert set(release.sample(4, generator=noise.generator(1)).columns) == set(columns)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("epsilon", ["1e-6", "1e6"])
+def test_extreme_budgets(method, epsilon):
+    extreme = type(method)(**{**method.parameters(), "epsilon": epsilon})
+    release = extreme.release(tables.table(tables.made(30)))
+    assert np.isfinite(release.total)
+
+
+def test_the_number_of_rows_is_asked_for_only_where_it_is_private():
+    method = sf.Synthesizer(epsilon=1)
+    private = [entry.label for entry in method.release(correlated()).transcript]
+    public = [
+        entry.label for entry in method.release(correlated(relation="replace_one")).transcript
+    ]
+    assert private[0] == TOTAL
+    assert TOTAL not in public
+
+
+def test_what_hangs_together_is_found():
+    with noise.seeded(5):
+        release = sf.Synthesizer(epsilon=2, rounds=2).release(correlated())
+    tables_of_two = [set(table.columns) for table in release.tables if len(table.columns) > 1]
+    assert any({0, 1} <= columns for columns in tables_of_two)
+
+
+def test_more_rows_and_more_budget_bring_more_rounds():
+    sizes, all_of_it = (16, 7, 16, 14, 2, 5), Fraction(1)
+
+    def rounds(rows, epsilon):
+        limit = PureDP(epsilon)
+        return rounds_for(sizes, rows, limit, Relation.ADD_REMOVE, all_of_it).rounds
+
+    assert rounds(100, "0.1") == 0
+    counted = [rounds(rows, "0.1") for rows in (100, 10_000, 50_000, 10**6)]
+    assert counted == sorted(counted)
+    assert counted[-1] == 5
+    assert rounds(10_000, 1) >= rounds(10_000, "0.1")
+
+
+@pytest.mark.parametrize("limit", [PureDP(1), ZCDP("0.1")])
+def test_shares_of_a_release_add_up_to_one(limit):
+    for rows in (10, 10**4, 10**7):
+        plan = rounds_for((2, 9, 40), rows, limit, Relation.REPLACE_ONE, Fraction(99, 100))
+        spent = plan.one_way + plan.rounds * (plan.choice + plan.table)
+        assert spent == Fraction(99, 100)
+    assert sum(one_way_shares((2, 9, 40), limit)) == 1
+
+
+def test_a_pool_takes_small_tables_first_and_stops_where_it_is_told():
+    pool = candidate_pool((2, 3, 4, 1), 12, most_sets=100, most_cells=1000)
+    assert pool.sets == ((0, 1), (0, 2), (1, 2))
+    assert candidate_pool((2, 3, 4), 12, most_sets=2, most_cells=1000).sets == ((0, 1), (0, 2))
+    assert candidate_pool((2, 3, 4), 12, most_sets=9, most_cells=14).sets == ((0, 1), (0, 2))
+    assert candidate_pool((5,), 12, most_sets=9, most_cells=14).sets == ()
+
+
+def test_a_transcript_of_another_method_is_refused():
+    data = correlated()
+    transcript = sf.Synthesizer(epsilon=1, rounds=2).release(data).transcript
+    with pytest.raises(ValueError, match="transcript"):
+        sf.Synthesizer(epsilon=1, rounds=3)._build(data.public, transcript)
+    longer = Transcript((*transcript.entries, *_renamed(transcript.entries[:1])))
+    with pytest.raises(ValueError, match="more than"):
+        sf.Synthesizer(epsilon=1, rounds=2)._build(data.public, longer)
+
+
+def _renamed(entries):
+    from dataclasses import replace
+
+    return tuple(replace(entry, label=f"{entry.label} again") for entry in entries)
+
+
+def test_a_release_rebuilt_from_its_transcript_is_the_same():
+    data = correlated()
+    method = sf.Synthesizer(epsilon=1)
+    release = method.release(data)
+    again = method._build(data.public, release.transcript)
+    for mine, theirs in zip(release.model.graph.tables, again.model.graph.tables, strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def test_a_plan_tells_how_many_tables_and_how_much_noise():
+    schema = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]}, rows_about=10**6)
+    public = TablePublic.of(schema)
+    steps = sf.Synthesizer(epsilon=1).plan(public).steps
+    assert [step.what.split()[0] for step in steps] == ["the", "2", "which", "2"]
+    assert {"ways_1", "ways_2", "ways_3"} <= set(steps[-1].figures)
+    unknown = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]})
+    assert "rows_about" in str(sf.Synthesizer(epsilon=1).plan(TablePublic.of(unknown)))
+
+
+class Greedy(sf.Synthesizer):
+    """A mutant: it offers only sets that occur in the data."""
+
+    def _measure(self, data, budget):
+        counts = data.counts.marginals([(0, 1)])[0]
+        fewer = type(self)(epsilon=self.epsilon, rounds=int((counts > 0).sum() > 1) + 1)
+        sf.Synthesizer._measure(fewer, data, budget)
+
+
+def test_replay_catches_a_number_of_rounds_read_off_the_data():
+    here = tables.table([(0, "red", 10, True)] * 3)
+    there = tables.table([(0, "red", 10, True)] * 3 + [(3, "blue", 40, False)])
+    assert not examine(Greedy(epsilon=1), Pair("one more cell", here, there)).passed
