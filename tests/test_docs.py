@@ -298,12 +298,15 @@ def test_the_reference_names_everything_public_in_its_own_words():
         assert said[name] == sentence.replace("|", r"\|")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
-def test_every_file_of_a_saved_release_is_explained(page, reader, tmp_path):
+@pytest.mark.parametrize(
+    ("page", "method", "options"),
+    [("README.md", "Synthesizer", {}), ("docs/tables.md", "Marginals", {"ways": 1})],
+)
+def test_every_file_of_a_saved_release_is_explained(page, method, options, reader, tmp_path):
     import sfumato as sf
 
     stays = sf.read_table("patients.csv", schema="patients.schema.toml")
-    folder = sf.Marginals(epsilon=1, ways=1).release(stays).save("saved")
+    folder = getattr(sf, method)(epsilon=1, **options).release(stays).save("saved")
     sf.save_report(folder)
     text = (ROOT / page).read_text(encoding="utf-8")
     explained = re.findall(

@@ -338,6 +338,22 @@ def test_costs_that_come_to_the_same_are_tried_once():
     assert method.release(table).transcript["choice"] in (0, 1)
 
 
+def test_a_part_without_the_new_record_is_handed_the_very_same_input():
+    method = PrivateERM(epsilon=1, **LEFT, tune=["0.001", 1])
+    rows = tables.made(40)
+    here, there = tables.table(rows), tables.table([*rows, (99, "blue", 40, True)])
+    task = method.task(here.public)
+    pairs = zip(*(method._parts(data, task.examples(data)) for data in (here, there)), strict=True)
+    changed = 0
+    for one, other in pairs:
+        same = all(
+            np.array_equal(getattr(one, name), getattr(other, name))
+            for name in ("places", "values", "weights")
+        )
+        changed += not same
+    assert changed == 1
+
+
 class TestFeatures:
     COLUMNS = {  # noqa: RUF012
         "sex": ["f", "m"],

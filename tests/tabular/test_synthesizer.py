@@ -15,7 +15,8 @@ from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.growth import candidate_pool, one_way_shares
+from sfumato.tabular.growth import candidate_pool
+from sfumato.tabular.one_way import shares_by_size
 from sfumato.tabular.program import GRID
 from sfumato.tabular.synthesizer import rounds_for
 from tests.method_suite import MethodSuite
@@ -229,7 +230,7 @@ def test_shares_of_a_release_add_up_to_one(limit):
         plan = rounds_for((2, 9, 40), rows, limit, Relation.REPLACE_ONE, Fraction(99, 100))
         spent = plan.one_way + plan.rounds * (plan.choice + plan.table)
         assert spent == Fraction(99, 100)
-    assert sum(one_way_shares((2, 9, 40), limit)) == 1
+    assert sum(shares_by_size((2, 9, 40), gaussian=isinstance(limit, ZCDP))) == 1
 
 
 def test_a_pool_takes_small_tables_first_and_stops_where_it_is_told():
@@ -273,6 +274,64 @@ def test_a_plan_tells_how_many_tables_and_how_much_noise():
     assert {"ways_1", "ways_2", "ways_3"} <= set(steps[-1].figures)
     unknown = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]})
     assert "rows_about" in str(sf.Synthesizer(epsilon=1).plan(TablePublic.of(unknown)))
+
+
+@pytest.mark.parametrize("name", ["choice 1", TOTAL, "table 1: b", "column: b"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_a_column_may_be_called_like_anything(method, name):
+    schema = sf.Schema.from_dict({name: [0, 1], "b": [0, 1], "c": [0, 1]})
+    frame = pl.DataFrame({name: [0, 1] * 50, "b": [0, 1] * 50, "c": [1, 1] * 50})
+    method.release(sf.Table(frame, schema))
+
+
+def test_many_columns_of_one_value_beside_a_few_others():
+    names = {f"k{number}": ["same"] for number in range(60)}
+    schema = sf.Schema.from_dict({"a": [0, 1, 2], "b": [0, 1, 2], **names})
+    frame = pl.DataFrame(
+        {"a": [0, 1] * 500, "b": [0, 1] * 500, **{n: ["same"] * 1000 for n in names}}
+    )
+    for method in METHODS:
+        assert method.release(sf.Table(frame, schema)).total == pytest.approx(1000, abs=100)
+
+
+@pytest.mark.parametrize("seed", [1000115, 1574, 7, 8])
+def test_hardly_any_rows_and_hardly_any_budget_still_end_in_a_model(seed):
+    generator = noise.generator(seed)
+    sizes = (7, 7, 7, 3, 3)
+    schema = sf.Schema.from_dict({f"c{i}": list(range(size)) for i, size in enumerate(sizes)})
+    frame = pl.DataFrame({f"c{i}": generator.integers(0, s, 50) for i, s in enumerate(sizes)})
+    with noise.seeded(seed):
+        release = sf.Synthesizer(epsilon="0.1", rounds=17).release(sf.Table(frame, schema))
+    assert release.model.marginal((0, 3)).sum() == pytest.approx(1.0)
+
+
+def test_columns_of_too_many_values_are_refused_before_anything_is_spent():
+    schema = sf.Schema.from_dict({"a": (0, 10**7), "b": [0, 1]})
+    table = sf.Table(pl.DataFrame({"a": [5], "b": [1]}), schema)
+    for method in (*METHODS, sf.Independent(epsilon=1)):
+        with pytest.raises(ValueError, match="fewer bins"):
+            method.release(table)
+
+
+def test_a_choice_of_what_was_not_offered_is_refused():
+    from dataclasses import replace
+
+    data = correlated()
+    method = sf.MST(epsilon=1)
+    transcript = method.release(data).transcript
+    for forged in (-1, 99):
+        entries = tuple(
+            replace(entry, outputs=(forged,)) if entry.label == "choice 1" else entry
+            for entry in transcript
+        )
+        with pytest.raises(ValueError, match="not offered"):
+            method._build(data.public, Transcript(entries))
+
+
+def test_no_rows_that_are_public_stay_no_rows():
+    table = tables.table([], relation="replace_one")
+    for method in METHODS:
+        assert method.release(table).total == 0
 
 
 class Greedy(sf.Synthesizer):

@@ -70,7 +70,8 @@ def effective(
             strength = round_up(smoothness / (exp_down(loss * CURVATURE) - 1))
         return strength, round_down(loss - log_up(1 + smoothness / strength))
     left = loss - 2 * log_up(1 + smoothness / strength)
-    if left > (loss / 2 if calibration == "larger" else 0):
+    # What is left must be worth drawing from: a vanishing ε′ leaves floats nothing to draw.
+    if left > (loss / 2 if calibration == "larger" else loss / 10**9):
         return strength, round_down(left)
     return round_up(smoothness / (exp_down(loss / 4) - 1)), loss / 2
 

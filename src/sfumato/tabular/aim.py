@@ -19,7 +19,8 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
 from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
-from sfumato.tabular.growth import Growth, candidate_pool, counted_columns
+from sfumato.tabular.growth import Growth, candidate_pool
+from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -62,7 +63,7 @@ class AIM(TableMethod[SyntheticTable]):
     proof: ClassVar[str] = "synthesizer.md"
 
     ways: int = parameter(Whole(1), 3)
-    rounds: int = parameter(Whole(2), 16)
+    rounds: int = parameter(Whole(2, 64), 16)
 
     def _first_share(self, public: TablePublic) -> Fraction:
         """Return the share of one round at the beginning."""
@@ -85,7 +86,7 @@ class AIM(TableMethod[SyntheticTable]):
         columns = counted_columns(public)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
-        asks = tuple(growth.count((column,), table_share) for column in columns)
+        asks = tuple(growth.count((column,), table_share, "column: ") for column in columns)
         for asked, values in zip(asks, (yield asks), strict=True):
             growth.learn(asked, values)
         left = 1 - table_share * len(columns)
@@ -122,6 +123,11 @@ class AIM(TableMethod[SyntheticTable]):
                 share *= 4 if isinstance(limit, ZCDP) else 2
         return growth
 
+    def check(self, public: TablePublic) -> None:
+        """Raise where the columns have too many values to be counted."""
+        super().check(public)
+        require_countable(public)
+
     def plan(self, public: TablePublic) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
@@ -137,7 +143,8 @@ class AIM(TableMethod[SyntheticTable]):
             rounds = max(1, int(left / share))
             largest = float(pool.cells.max(initial=1))
             choices, tables = left * CHOICE_SHARE, left * (1 - CHOICE_SHARE)
-            steps.append(choices_step(self, public, rounds, choices, len(pool.sets)))
+            heaviest = int(_weights(pool).max())
+            steps.append(choices_step(self, public, rounds, choices, len(pool.sets), heaviest))
             steps.append(rounds_step(self, public, rounds, tables, largest))
         return grown_plan(
             self,

@@ -51,6 +51,10 @@ def direction(weights: Floats) -> Integers64:
     return whole
 
 
+#: Scores that are held at once while mistakes are counted.
+MOST_SCORES = 2**22
+
+
 def mistakes(examples: Examples, directions: Integers64) -> Integers64:
     """Return how many records each direction puts on the wrong side. Private.
 
@@ -66,11 +70,18 @@ def mistakes(examples: Examples, directions: Integers64) -> Integers64:
     A score w·x > 0 means positive. Scores are whole numbers below 2⁵³, exact in floats in any
     order of the additions.
     """
-    scores = examples.matrix.astype(np.float64) @ directions.astype(np.float64)
-    positive = examples.values[:, -1:] > 0
-    # Signed scores: a tie is a mistake for a positive record only.
-    wrong = np.where(positive, scores <= 0, scores < 0)
-    return np.asarray(examples.weights @ wrong.astype(np.int64), dtype=np.int64)
+    matrix, floats = examples.matrix, directions.astype(np.float64)
+    total = np.zeros(directions.shape[1], dtype=np.int64)
+    # So many rows at once that their scores stay small in memory, however many records there are.
+    block = max(1, MOST_SCORES // max(directions.shape[1], 1))
+    for first in range(0, len(examples.weights), block):
+        part = slice(first, first + block)
+        scores = matrix[part].astype(np.float64) @ floats
+        positive = examples.values[part, -1:] > 0
+        # Signed scores: a tie is a mistake for a positive record only.
+        wrong = np.where(positive, scores <= 0, scores < 0)
+        total += examples.weights[part] @ wrong.astype(np.int64)
+    return total
 
 
 class Classifier(Release):

@@ -9,7 +9,9 @@ from math import log, sqrt
 import numpy as np
 
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import TableMethod, count_step, mean_absolute, rows_about
@@ -76,14 +78,19 @@ def one_way_step(
 
 
 def choices_step(
-    method: Synthetic, public: TablePublic, rounds: int, share: Fraction, candidates: int
+    method: Synthetic,
+    public: TablePublic,
+    rounds: int,
+    share: Fraction,
+    candidates: int,
+    weight: int = 1,
 ) -> PlanStep:
-    """Return the line about the choices of all rounds."""
-    limit, _ = method.record_budget(public)
-    loss = limit.share(share / rounds)
-    epsilon = float(loss.epsilon) if hasattr(loss, "epsilon") else sqrt(8 * float(loss.rho))
-    # P(a choice falls short by t) ≤ candidates · exp(−ε·t/2), solved for 1/20.
-    short = 2 * log(20 * max(candidates, 1)) / max(epsilon, 1e-300)
+    """Return the line about the choices of all rounds, whose largest weight may be above 1."""
+    limit, relation = method.record_budget(public)
+    moved = Fraction(weight * (2 if relation is Relation.REPLACE_ONE else 1))
+    choice = choose_within(limit.share(share / rounds), max(candidates, 1), moved)
+    # P(a choice falls short by t) ≤ candidates · exp(−rate·t), solved for 1/20.
+    short = log(20 * choice.candidates) / max(float(choice.rate), 1e-300)
     return PlanStep(
         what=f"which {rounds} combinations to count",
         loss=method.working_loss().share(share),

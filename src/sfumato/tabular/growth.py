@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,44 +24,29 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.tabular.counting_method import TOTAL, table_label
 from sfumato.tabular.network_model import FittedModel
+from sfumato.tabular.one_way import counted_columns, shares_by_size
 from sfumato.tabular.program import GRID, LARGEST, Choice, Count, Pool, Set
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
-__all__ = ["Growth", "candidate_pool", "counted_columns", "one_way_asks", "one_way_shares"]
+__all__ = ["Growth", "candidate_pool", "one_way_asks"]
 
 Expected = Callable[[], NDArray[np.int64]]
 
 #: Estimates are counted in this many rows drawn from the model.
-DRAWN = 40_000
+DRAWN = 20_000
 #: Probabilities are whole numbers of this part of one where all combinations are counted.
 WHOLE = 2**40
 #: The most steps of a fit on the way, and of the last one.
 ON_THE_WAY, AT_LAST = 60, 250
 
 
-def counted_columns(public: TablePublic) -> list[int]:
-    """Return the columns that are counted: those of more than one value, or else the first."""
-    return [column for column, size in enumerate(public.sizes) if size > 1] or [0]
-
-
-def one_way_shares(sizes: Sequence[int], limit: Loss) -> list[Fraction]:
-    """Return how one-way tables share a budget so that their expected errors add up to the least.
-
-    The error of a table of c cells is proportional to c times its noise. Under pure ε the noise is
-    one over the share, so the best share grows with √c; under zCDP it is one over the root of the
-    share, and the best share grows with c^(2/3).
-    """
-    power = 2 / 3 if isinstance(limit, ZCDP) else 1 / 2
-    weights = [Fraction(round(1000 * size**power)) for size in sizes]
-    total = sum(weights)
-    return [weight / total for weight in weights]
-
-
 def one_way_asks(growth: Growth, columns: Sequence[int], share: Fraction) -> tuple[Count, ...]:
     """Return the questions for the tables of single columns, which share a part of the budget."""
-    shares = one_way_shares([growth.public.sizes[column] for column in columns], growth.limit)
+    sizes = [growth.public.sizes[column] for column in columns]
+    shares = shares_by_size(sizes, gaussian=isinstance(growth.limit, ZCDP))
     return tuple(
-        growth.count((column,), share * part) for column, part in zip(columns, shares, strict=True)
+        growth.count((column,), share * part, "column: ")
+        for column, part in zip(columns, shares, strict=True)
     )
 
 
@@ -101,13 +87,21 @@ def candidate_pool(
             if column > columns[-1]
             and sizes[column] * prod(sizes[inside] for inside in columns) <= cells
         ]
-        ranked = sorted((prod(sizes[c] for c in columns), columns) for columns in level)
-        for size, columns in ranked:
+        # Among tables of one size no columns come first: a fixed public lot decides.
+        ranked = sorted(
+            (prod(sizes[c] for c in columns), _lot(columns), columns) for columns in level
+        )
+        for size, _, columns in ranked:
             if len(taken) >= most_sets or used + size > most_cells:
                 return Pool(tuple(sorted(taken)), tuple(sizes))
             taken.append(columns)
             used += size
     return Pool(tuple(sorted(taken)), tuple(sizes))
+
+
+def _lot(columns: Set) -> int:
+    """Return a number that looks random and is the same everywhere."""
+    return crc32(repr(columns).encode())
 
 
 class Growth:
@@ -137,7 +131,7 @@ class Growth:
     def total(self) -> float:
         """The number of rows, as far as is known."""
         if self.public.rows is not None:
-            return float(max(self.public.rows, 1))
+            return float(min(max(self.public.rows, 1), LARGEST))
         told = [*self._rows, *self.measured]
         return min(total_of(told), float(LARGEST)) if told else 1.0
 
@@ -199,7 +193,9 @@ class Growth:
         rows, weights = self._expected_rows()
         self._batch.add([rows[column] for column in self._batch.columns], weights)
         flat = self._batch.flat().astype(np.float64)
-        return np.rint(flat * (GRID * self.total / int(weights.sum()))).astype(np.int64)
+        # Every row is in one cell of each table: the shares of a table sum to one.
+        shares = flat / max(int(weights.sum()), 1)
+        return np.rint(GRID * self.total * shares).astype(np.int64)
 
     def _expected_rows(self) -> tuple[list[NDArray[np.uint32]], NDArray[np.int64]]:
         """Return rows that stand for the model, column by column, and how often each occurs.
@@ -210,12 +206,17 @@ class Growth:
         assert self._model is not None
         sizes = self.public.sizes
         if prod(sizes) <= DRAWN:
-            whole = self._model.marginal(tuple(range(len(sizes))))
-            places = np.indices(whole.shape).reshape(len(sizes), -1).astype(np.uint32)
-            return list(places), np.rint(whole.reshape(-1) * WHOLE).astype(np.int64)
+            columns = counted_columns(self.public)
+            whole = self._model.marginal(tuple(columns))
+            rows = [np.zeros(whole.size, dtype=np.uint32) for _ in sizes]
+            places = np.indices(whole.shape).reshape(len(columns), -1).astype(np.uint32)
+            for column, codes in zip(columns, places, strict=True):
+                rows[column] = codes
+            shares = np.clip(np.nan_to_num(whole.reshape(-1)), 0.0, 1.0)
+            return rows, np.rint(shares * WHOLE).astype(np.int64)
         # A seed of our own: what is drawn is public anyway, and must come out alike elsewhere.
-        codes = self._model.draw(DRAWN, noise.generator(len(self.measured)))
-        found = distinct_rows([list(codes.astype(np.uint32).T)], sizes)
+        drawn = self._model.draw(DRAWN, noise.generator(len(self.measured)))
+        found = distinct_rows([list(drawn.astype(np.uint32).T)], sizes)
         assert found is not None
         return found
 
@@ -264,4 +265,5 @@ class Growth:
     def release(self, notes: Sequence[str] = ()) -> SyntheticTable:
         """Return the release: the model that explains all tables best."""
         model = fit(self.public.sizes, self.measured, self.total, iterations=AT_LAST)
-        return SyntheticTable(self.public, FittedModel(model), self.total, self.tables, notes)
+        total = self.total if self.public.rows is None else float(self.public.rows)
+        return SyntheticTable(self.public, FittedModel(model), total, self.tables, notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +17,9 @@ from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TableMethod, count_step, require_planned
 from sfumato.tabular.noisy_tables import common_total, relative_variances
+from sfumato.tabular.one_way import counted_columns, require_countable, shares_by_size
 from sfumato.tabular.simple_models import ProductModel, probabilities
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
-
-#: Roots of public sizes are taken to so many binary digits, so that shares stay short fractions.
-ROOT_BITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,24 +50,21 @@ class Independent(TableMethod[SyntheticTable]):
     split: str = parameter(OneOf(("sizes", "equal")), "sizes")
     repair: str = parameter(OneOf(("project", "clip")), "project")
 
+    def check(self, public: TablePublic) -> None:
+        """Raise where the columns have too many values to be counted."""
+        super().check(public)
+        require_countable(public)
+
     def measured(self, public: TablePublic) -> tuple[int, ...]:
         """Return the columns that are counted: those with more than one value, or the first."""
-        return tuple(i for i, size in enumerate(public.sizes) if size > 1) or (0,)
+        return counted_columns(public)
 
     def shares(self, public: TablePublic) -> list[Fraction]:
-        """Return the share of the budget that each counted column gets.
-
-        With share w the mean absolute noise on m cells is proportional to m/w under pure ε and to
-        m/√w under zCDP; its sum over the columns is least for w ∝ m^½ and w ∝ m^⅔.
-        """
+        """Return the share of the budget that each counted column gets."""
         sizes = [public.sizes[column] for column in self.measured(public)]
         if self.split == "equal":
-            weights = [1] * len(sizes)
-        elif isinstance(self.working_loss(), ZCDP):
-            weights = [_cube_root(size**2 << 3 * ROOT_BITS) for size in sizes]
-        else:
-            weights = [isqrt(size << 2 * ROOT_BITS) for size in sizes]
-        return [Fraction(weight, sum(weights)) for weight in weights]
+            return [Fraction(1, len(sizes))] * len(sizes)
+        return shares_by_size(sizes, gaussian=isinstance(self.working_loss(), ZCDP))
 
     def noises(self, public: TablePublic) -> list[CountNoise]:
         """Return the noise on each counted histogram."""
@@ -128,13 +122,3 @@ class Independent(TableMethod[SyntheticTable]):
             for name, column, noise in zip(names, columns, noises, strict=True)
         ]
         return SyntheticTable(public, ProductModel(model), total, tables)
-
-
-def _cube_root(value: int) -> int:
-    """Return the largest whole number whose cube is at most `value`."""
-    root = int(float(value) ** (1 / 3))
-    while root**3 > value:
-        root -= 1
-    while (root + 1) ** 3 <= value:
-        root += 1
-    return root

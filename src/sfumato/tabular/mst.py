@@ -17,7 +17,8 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TableMethod
 from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
-from sfumato.tabular.growth import Growth, counted_columns, one_way_asks
+from sfumato.tabular.growth import Growth, one_way_asks
+from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -56,6 +57,7 @@ class MST(TableMethod[SyntheticTable]):
     def check(self, public: TablePublic) -> None:
         """Raise where the pairs have too many cells to be counted together."""
         super().check(public)
+        require_countable(public)
         cells = sum(a * b for a, b in combinations(public.sizes, 2))
         if cells > MOST_CELLS:
             raise ValueError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.choose import Choose
@@ -193,7 +194,7 @@ class PrivateERM(ClassifyingMethod):
         task = self.task(data.public)
         rows, counts = data.counts.distinct((*task.features.columns, task.target))
         shares = parts_of(rows, counts, len(self.fits(data.public)) + 1)
-        return [replace(examples, weights=share) for share in np.ascontiguousarray(shares.T)]
+        return [_only(examples, share) for share in np.ascontiguousarray(shares.T)]
 
     def _build(self, public: TablePublic, transcript: Transcript) -> Classifier:
         fits = self.fits(public)
@@ -209,3 +210,13 @@ class PrivateERM(ClassifyingMethod):
             "record decides."
         )
         return Classifier(public, self.task(public), fit.read(transcript[label]), about)
+
+
+def _only(examples: Examples, share: NDArray[np.int64]) -> Examples:
+    """Return the examples of one part, and nothing of the others.
+
+    Rows of weight 0 change no sum, but they would change the floating-point search, and with it
+    what is said of a part that the record in question is not in.
+    """
+    kept = share > 0
+    return Examples(examples.places[kept], examples.values[kept], share[kept], examples.dimension)

@@ -215,6 +215,8 @@ def answered(make: Callable[[], Program], transcript: Transcript) -> Any:
             return stop.value
         if isinstance(ask, Choice):
             answer = int(_said(ask.label, ask.primitive.signature(), entries))
+            if not 0 <= answer < ask.offered.size:
+                raise ValueError(f"{ask.label} names a set that was not offered")
         else:
             answer = [
                 np.asarray(_said(count.label, count.noise.signature(), entries)) for count in ask

@@ -18,6 +18,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
+from sfumato.privacy.progress import track
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import TableMethod, mean_absolute, rows_about
 from sfumato.tabular.grown_plan import (
@@ -28,7 +29,8 @@ from sfumato.tabular.grown_plan import (
     rows_step,
     unknown_step,
 )
-from sfumato.tabular.growth import Growth, candidate_pool, counted_columns, one_way_asks
+from sfumato.tabular.growth import Growth, candidate_pool, one_way_asks
+from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -43,6 +45,8 @@ CHOICE_SHARE = Fraction(15, 100)
 WORTH, WORTH_GAUSSIAN = 0.5, 1.2
 #: At most this many rounds for each column.
 ROUNDS_A_COLUMN = 0.8
+#: More rounds than this take long and are hardly ever worth it.
+MOST_ROUNDS = 64
 #: A table may have so many cells that its noise adds up to this many times the rows.
 LARGEST_NOISE = 1.5
 #: Half of the expected noise counts against a table: fitting takes out the other half.
@@ -99,7 +103,7 @@ def _worthwhile(
     typical = float((sizes**2).sum() / sizes.sum())
     worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
     rounds = 0
-    while rounds < ceil(ROUNDS_A_COLUMN * sizes.size):
+    while rounds < min(ceil(ROUNDS_A_COLUMN * sizes.size), MOST_ROUNDS):
         share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / (rounds + 1)
         if max(typical**2, 16.0) * _spread(limit, relation, share) > worth * rows:
             break
@@ -201,7 +205,7 @@ class Synthesizer(TableMethod[SyntheticTable]):
 
     proof: ClassVar[str] = "synthesizer.md"
 
-    rounds: int | None = parameter(OrNone(Whole(0)), None)
+    rounds: int | None = parameter(OrNone(Whole(0, 1000)), None)
 
     def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
         """Ask for what is needed, one thing after another, and return what was learned."""
@@ -217,7 +221,7 @@ class Synthesizer(TableMethod[SyntheticTable]):
         for asked, values in zip(asks, (yield asks), strict=True):
             growth.learn(asked, values)
         handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
-        for number in range(1, rounds.rounds + 1):
+        for number in track(range(1, rounds.rounds + 1), "choosing and counting"):
             offered = growth.fitting(pool, MOST_MODEL_CELLS)
             if offered.size == 0:
                 break
@@ -227,6 +231,11 @@ class Synthesizer(TableMethod[SyntheticTable]):
             (values,) = yield (asked,)
             growth.learn(asked, values)
         return growth
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where the columns have too many values to be counted."""
+        super().check(public)
+        require_countable(public)
 
     def plan(self, public: TablePublic) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""

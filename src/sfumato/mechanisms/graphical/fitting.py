@@ -103,7 +103,12 @@ def fit(
     tables = _tables(tree, measured, total)
     from sfumato.mechanisms.graphical.kernels import descend
 
-    belief, _, _ = descend(potential, *layout.arrays, *tables, iterations, TOLERANCE, 1.0)
+    belief, taken, _ = descend(potential, *layout.arrays, *tables, iterations, TOLERANCE, 1.0)
+    if taken < 0:
+        # What a smaller model had learned leaves nothing possible in the larger one: start anew,
+        # from columns that are alike, which always is a distribution.
+        potential[:] = 0.0
+        belief, _, _ = descend(potential, *layout.arrays, *tables, iterations, TOLERANCE, 1.0)
     return _model(tree, layout, belief, potential)
 
 

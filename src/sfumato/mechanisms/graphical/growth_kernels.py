@@ -27,6 +27,7 @@ def _eliminated_cells(near: Any, sizes: Any) -> float:
                 cost *= sizes[other]
         costs[column] = cost
     cliques = np.zeros((columns, columns), dtype=np.bool_)
+    members = np.empty(columns, dtype=np.int64)
     found = 0
     total = 0.0
     for _ in range(columns):
@@ -34,11 +35,16 @@ def _eliminated_cells(near: Any, sizes: Any) -> float:
         for column in range(columns):
             if not gone[column] and (best < 0 or costs[column] < costs[best]):
                 best = column
+        count = 0
+        for other in range(columns):
+            if near[best, other]:
+                members[count] = other
+                count += 1
         inside = False
         for clique in range(found):
             covered = True
-            for other in range(columns):
-                if near[best, other] and not cliques[clique, other]:
+            for place in range(count):
+                if not cliques[clique, members[place]]:
                     covered = False
                     break
             if covered:
@@ -46,23 +52,25 @@ def _eliminated_cells(near: Any, sizes: Any) -> float:
                 break
         if not inside:
             cells = 1.0
-            for other in range(columns):
-                if near[best, other]:
-                    cliques[found, other] = True
-                    cells *= sizes[other]
+            for place in range(count):
+                cliques[found, members[place]] = True
+                cells *= sizes[members[place]]
             found += 1
             total += cells
         gone[best] = True
-        for one in range(columns):
-            if near[best, one] and one != best:
-                near[one, best] = False
-                cost = 1.0
-                for other in range(columns):
-                    if near[best, other] and other != best:
-                        near[one, other] = True
-                    if near[one, other]:
-                        cost *= sizes[other]
-                costs[one] = cost
+        for place in range(count):
+            one = members[place]
+            if one == best:
+                continue
+            near[one, best] = False
+            for second in range(count):
+                if members[second] != best:
+                    near[one, members[second]] = True
+            cost = 1.0
+            for other in range(columns):
+                if near[one, other]:
+                    cost *= sizes[other]
+            costs[one] = cost
     return total
 
 

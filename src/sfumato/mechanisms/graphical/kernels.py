@@ -52,9 +52,11 @@ def propagate(
         largest = 0.0
         for place in range(low, high):
             largest = max(largest, upward[place])
-        scale = 1.0 / largest if largest > 0 else 1.0
+        # A message of nothing, or of next to nothing, tells that potentials contradict each other.
+        if not largest > 1e-290:
+            return False
         for place in range(low, high):
-            upward[place] *= scale
+            upward[place] /= largest
         above = parents[clique]
         shift = parent_map_starts[clique] - starts[above]
         for cell in range(starts[above], starts[above + 1]):
@@ -143,17 +145,20 @@ def descend(
 ) -> tuple[Any, int, float]:
     """Lower the loss by mirror descent with a line search, in place (McKenna and others, 2019).
 
-    Returns the marginal probabilities, the number of iterations taken and the last step.
+    Returns the marginal probabilities, the number of iterations taken and the last step. The number
+    is −1 if there is no distribution to start from.
     """
     cells = potential.size
     belief, trial_belief = np.empty(cells), np.empty(cells)
     trial, slope, trial_slope = np.empty(cells), np.empty(cells), np.empty(cells)
     upward, downward = np.empty(separator_starts[-1]), np.empty(separator_starts[-1])
     answers = np.empty(targets.size)
-    propagate(
+    possible = propagate(
         potential, starts, parents, separator_starts, child_map, parent_map, parent_map_starts,
         belief, upward, downward,
     )  # fmt: skip
+    if not possible:
+        return belief, -1, step
     loss = loss_and_slope(
         belief, starts, holders, table_starts, table_map, table_map_starts, targets, weights,
         answers, slope,
