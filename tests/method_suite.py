@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, target
+from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from sfumato import noise
@@ -38,12 +38,15 @@ class AuditSuite:
         What an interactive method is asked.
     sampled
         Whether to draw samples as well; variants of one method need not all do.
+    random_neighbours
+        How many random neighbours are replayed; by default 200, and 50 for variants.
     """
 
     name: ClassVar[str]
     options: ClassVar[dict[str, Any]] = {}
     questions: ClassVar[list[Any] | None] = None
     sampled: ClassVar[bool] = True
+    random_neighbours: ClassVar[int | None] = None
 
     def method(self, epsilon: Any = 1, **options: Any) -> Any:
         return resolve(self.name)(epsilon=epsilon, **{**self.options, **options})
@@ -88,21 +91,21 @@ class AuditSuite:
         # An audit that stays far from the promise could not tell a broken method from a good one.
         assert 0.6 * float(promised) <= largest <= float(promised) * (1 + 1e-9)
 
-    # One inherited test serves many suites, each with examples of its own.
-    @settings(
-        max_examples=200,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[HealthCheck.differing_executors],
-    )
-    @given(st.integers(0, 2**32))
-    def test_exact_replay_finds_nothing_on_random_neighbours(self, seed):
-        method = self.method()
-        pair = random_pair(self.audited_public(), np.random.default_rng(seed))
-        findings = examine(method, pair, questions=self.questions, seeds=(seed,))
-        # Seeds that give pairs of a larger loss are tried more often.
-        target(findings.largest)
-        assert findings.passed, findings
+    @pytest.mark.slow
+    def test_exact_replay_finds_nothing_on_random_neighbours(self):
+        many = self.random_neighbours or (200 if self.sampled else 50)
+        method, public = self.method(), self.audited_public()
+
+        @settings(max_examples=many, deadline=None, derandomize=True)
+        @given(st.integers(0, 2**32))
+        def tried(seed):
+            pair = random_pair(public, np.random.default_rng(seed))
+            findings = examine(method, pair, questions=self.questions, seeds=(seed,))
+            # Seeds that give pairs of a larger loss are tried more often.
+            target(findings.largest)
+            assert findings.passed, findings
+
+        tried()
 
     def halve_sensitivity(self, monkeypatch: Any) -> None:
         """Make the primitives declare half the sensitivity they are told."""
@@ -130,6 +133,7 @@ class AuditSuite:
         found = [examine(method, pair, questions=self.questions) for pair in self.pairs()]
         assert any(not findings.passed for findings in found)
 
+    @pytest.mark.slow
     def test_samples_do_not_refute_the_method(self):
         if not self.sampled:
             pytest.skip("the variant is audited by samples elsewhere")
@@ -144,6 +148,7 @@ class AuditSuite:
         )
         assert not result.refuted, str(result)
 
+    @pytest.mark.slow
     def test_samples_refute_the_method_with_half_the_noise_drawn(self, monkeypatch):
         if not self.sampled:
             pytest.skip("the variant is audited by samples elsewhere")

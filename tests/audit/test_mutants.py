@@ -36,6 +36,7 @@ def test_replay_finds_nothing_in_the_method_the_mutants_were_made_from():
         assert all(findings.passed for findings in found)
 
 
+@pytest.mark.slow
 def test_a_sampler_that_disagrees_with_its_law_passes_replay_and_fails_samples():
     method = mutants.HalfScaleHistogram(epsilon=1)
     public = mutants.public()
@@ -55,6 +56,7 @@ def test_samples_refute_what_does_not_come_through_the_door(mechanism):
     assert result.bound > 1
 
 
+@pytest.mark.slow
 def test_samples_refute_the_vanilla_sparse_vector():
     # Six queries that stay below and rise by one, then one that passes and falls by one.
     pair = Pair("seven queries", [0] * 6 + [3], [1] * 6 + [2])
@@ -62,12 +64,14 @@ def test_samples_refute_the_vanilla_sparse_vector():
     assert result.bound > 1
 
 
+@pytest.mark.slow
 def test_samples_refute_the_binary_sparse_vector():
     pair = Pair("sixteen queries", [1] * 8 + [1] * 8, [0] * 8 + [2] * 8)
     result = audit(mutants.binary_sparse_vector, pair, trials=6000, claimed=PureDP(1), seed=4)
     assert result.bound > 1
 
 
+@pytest.mark.slow
 def test_halving_the_noise_shows_twice_the_loss():
     from sfumato import noise
 

@@ -31,6 +31,7 @@ def test_clopper_pearson_covers(successes, trials):
         assert stats.binom.cdf(successes, trials, high) == pytest.approx(0.01, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_bound_is_above_the_truth_no_more_often_than_its_confidence_says():
     # 200 audits at 90 %: more than 45 above the truth would have a probability below 1e-6.
     wrong = 0
@@ -136,6 +137,7 @@ def test_a_telling_word_among_many_and_a_change_of_scale_are_seen():
         assert audit(mechanism, ZERO_ONE, trials=2000, claimed=PureDP(1), seed=1).refuted
 
 
+@pytest.mark.slow
 def test_an_event_chosen_on_the_tested_half_would_be_found_out():
     # Outputs that do not depend on the data at all, in twenty columns, under a claim of nearly
     # nothing. An honest bound at 90 % is above it at most 10 times in 100 on average; more than 35

@@ -47,6 +47,7 @@ class TestSynthesizer(GrownSuite):
     name = "table.Synthesizer"
     # A loss spread over many outputs shows too little in so few samples.
     sampled = False
+    random_neighbours = 200
     options = {"rounds": 2}  # noqa: RUF012
 
 
@@ -64,6 +65,7 @@ class TwoColumns:
 
 
 class TestSynthesizerOfTwoColumns(TwoColumns, GrownSuite):
+    random_neighbours = 50
     name = "table.Synthesizer"
     options = {"rounds": 0}  # noqa: RUF012
 
@@ -89,9 +91,11 @@ class TestGaussianSynthesizer(GrownSuite):
 class TestMST(GrownSuite):
     name = "table.MST"
     sampled = False
+    random_neighbours = 200
 
 
 class TestMSTOfTwoColumns(TwoColumns, GrownSuite):
+    random_neighbours = 50
     name = "table.MST"
 
 
@@ -103,10 +107,12 @@ class TestMSTUnderReplacement(TestSynthesizerUnderReplacement):
 class TestAIM(GrownSuite):
     name = "table.AIM"
     sampled = False
+    random_neighbours = 200
     options = {"rounds": 2}  # noqa: RUF012
 
 
 class TestAIMOfTwoColumns(TwoColumns, GrownSuite):
+    random_neighbours = 50
     name = "table.AIM"
     options = {"rounds": 2}  # noqa: RUF012
 

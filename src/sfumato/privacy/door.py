@@ -114,6 +114,7 @@ def try_out(recipe: Recipe) -> None:
     """
     from sfumato.privacy.saved import all_files
 
+    recipe = Recipe.of(recipe.method().trial(), recipe.public())
     data = recipe.public().made_up(1, noise.generator(0))
     transcript = run(recipe.method(), data, Sampler()).marked(REHEARSED)
     all_files(build(recipe, transcript, time=now(), ledger=None))

@@ -145,6 +145,10 @@ class Method(ABC, Generic[DataT, ReleaseT]):
                 f"{type(self).__name__} is for data of the kind {self.kind!r}; got {public.kind!r}"
             )
 
+    def trial(self) -> Self:
+        """Return a method that goes through the same steps, sooner: it is tried before booking."""
+        return self
+
     @abstractmethod
     def plan(self, public: Any) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
@@ -152,6 +152,10 @@ class AIM(TableMethod[SyntheticTable]):
             steps,
             "There will be fewer rounds, with less noise each, as soon as rounds bring too little.",
         )
+
+    def trial(self) -> AIM:
+        """Return the same with few rounds."""
+        return replace(self, rounds=2)
 
     def _measure(self, data: Table, budget: Budget) -> None:
         measured(lambda: self._program(data.public), data, budget)

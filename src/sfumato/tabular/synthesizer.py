@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, log
 from typing import Any, ClassVar
@@ -263,6 +263,10 @@ class Synthesizer(TableMethod[SyntheticTable]):
                 steps.append(choices_step(self, public, many, choices, len(pool.sets)))
                 steps.append(rounds_step(self, public, many, many * rounds.table, cells))
         return grown_plan(self, public, steps)
+
+    def trial(self) -> Synthesizer:
+        """Return the same with a single round."""
+        return self if self.rounds == 0 else replace(self, rounds=1)
 
     def _measure(self, data: Table, budget: Budget) -> None:
         measured(lambda: self._program(data.public), data, budget)
