@@ -418,7 +418,11 @@ def speed(setting: Setting) -> None:
     """Time load, model and answers beside the published seconds."""
     print("\nCPU seconds at ε = 0.1: load + model + all α-way answers; published ÷ ours; wall")
     line("table, α", ["published", "load", "model", "answers", "sum", "ratio", "wall"], 10)
-    own = [Recipe(f"Synthesizer, {relation}", "Synthesizer", {}, relation) for relation in BOTH]
+    own = [
+        Recipe(f"{method}, {relation}", method, {}, relation)
+        for method in ("PrivBayes", "Synthesizer")
+        for relation in BOTH
+    ]
     with tempfile.TemporaryDirectory() as place:
         for name in setting.names:
             path = Path(place) / f"{name}.csv"

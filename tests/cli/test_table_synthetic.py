@@ -102,6 +102,20 @@ def test_the_network_is_printed_and_drawn(run, synthetic, tmp_path):
     document = run("table", "network", synthetic, "--json").document
     assert document["parts"] == [{"columns": ["age", "sex", "town"], "levels": [0, 0, 0]}]
     assert len(document["pairs"]) == 3 and document["picture"] is None
+    assert document["together"] == document["parts"] and document["alone"] == []
+
+
+def test_columns_that_stand_alone_get_a_line_of_their_own(run, patients, tmp_path):
+    table = sf.read_table(patients, schema=tmp_path / "patients.schema.toml")
+    sf.Independent(epsilon=5).release(table).save(tmp_path / "independent")
+    told = run("table", "network", "independent")
+    assert told.code == 0 and "Kept together" not in told.out
+    assert "Standing alone: age, sex, town\n" in told.out
+    assert run("table", "network", "independent", "--json").document["alone"] == [
+        "age",
+        "sex",
+        "town",
+    ]
 
 
 def test_a_network_that_cannot_be_drawn_is_refused(run, synthetic, released):
@@ -116,6 +130,7 @@ def test_synthetic_rows_are_evaluated(run, patients, synthetic):
     told = run(*words)
     assert told.code == 0 and "Not private" in told.out
     assert "Predicting sex" in told.out and "random ranges" in told.out and "Cramér" in told.out
+    assert "on average (median " in told.out and "as a percentage of the true count" in told.out
     document = run(*words, "--queries", "0", "--json").document
     assert document["private"] is False and document["ranges"] is None
     assert len(document["by_ways"]) == 3

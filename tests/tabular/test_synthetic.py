@@ -194,6 +194,69 @@ def test_the_words_say_what_was_measured_and_which_columns_are_joined(release):
     assert "no column depends on another" in synthetic(network=ALONE).words()
 
 
+def test_the_words_name_what_was_counted_together_and_what_stands_alone():
+    everything = Network(False, (Part((0, 1, 2), (0, 0, 0)),))
+    measured = [
+        NoisyTable("a", (0,), (0,), 3, 3.0),
+        NoisyTable("b", (0, 1), (0, 0), 12, 3.0),
+        NoisyTable("c", (0, 1), (0, 0), 12, 1.0),
+    ]
+    made = synthetic(network=everything, measured=measured)
+    words = made.words()
+    assert "Kept together: colour × size. left stands alone: in these rows it goes with" in words
+    assert "no one row changes it by much" in words and "recognised" not in words
+    assert made.together == (Part((0, 1), (0, 0)),) and made.alone == (2,)
+    assert synthetic(network=CHAIN).alone == ()
+    child = Network(True, (Part((1,), (0,)), Part((0,), (0,)), Part((2, 1), (0, 0))))
+    assert "left given size. colour stands alone" in synthetic(network=child).words()
+
+
+def test_the_words_name_a_few_groups_and_count_the_others():
+    names = [f"c{number}" for number in range(11)]
+    public = TablePublic.of(sf.Schema.from_dict({name: ["a", "b"] for name in names}))
+
+    def words(pairs):
+        class Paired:
+            sizes = public.sizes
+            network = Network(False, ())
+
+        measured = [NoisyTable("t", (0, i + 1), (0, 0), 4, 1.0) for i in range(pairs)]
+        return SyntheticTable(public, Paired(), 10.0, measured).words()
+
+    assert "c0 × c6, and 1 more such group (network.json lists all)." in words(7)
+    assert "and 2 more such groups (" in words(8) and "c9 and c10 stand alone" in words(8)
+    assert "c5, c6, c7, c8, c9 and c10 stand alone: in these rows they go" in words(4)
+    assert "c4, c5, c6, c7, c8, c9 and 1 more column stand alone" in words(3)
+
+
+@pytest.mark.parametrize(
+    ("columns", "spread"),
+    [
+        ({"a": ["x", "y"], "b": {"kind": "integer", "low": 0, "high": 3}}, ""),
+        ({"a": (0, 10, 2)}, "Numbers are spread evenly within their bins. "),
+        (
+            {
+                "a": {"kind": "integer", "low": 0, "high": 9, "bins": 2},
+                "b": {"kind": "date", "low": "2020-01-01", "high": "2020-01-08", "bins": 2},
+            },
+            "Numbers and dates are spread evenly within their bins. ",
+        ),
+    ],
+)
+def test_the_words_say_how_rows_are_unlike_true_ones(columns, spread):
+    public = TablePublic.of(sf.Schema.from_dict(columns))
+    words = SyntheticTable(public, FixedModel(np.ones(public.sizes)), 10.0).words()
+    assert words.endswith(f". {spread}Combinations of values that cannot occur in truth may "
+                          "occur in these rows.")  # fmt: skip
+    assert ("within their bins" in words) == bool(spread)
+
+
+def test_the_network_file_explains_its_entries(release):
+    document = json.loads(release.files()["network.json"])
+    explained = [line.partition(":")[0] for line in document.pop("meaning")]
+    assert set(document) | {"levels"} == set(explained)
+
+
 def test_pairs_of_a_network_are_named_once():
     assert pairs_of(CHAIN) == [(0, 1), (1, 2), (0, 2)]
     assert pairs_of(Network(False, (Part((2, 0), (0, 0)), Part((0, 2, 1), (0, 0, 0))))) == [

@@ -66,6 +66,11 @@ def _document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:
             {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
             for part in made.network.parts
         ],
+        "together": [
+            {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
+            for part in made.together
+        ],
+        "alone": [names[column] for column in made.alone],
         "pairs": [
             {"columns": [names[join.first], names[join.second]], "information": join.information}
             for join in made.joins
@@ -75,21 +80,16 @@ def _document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:
 
 
 def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
-    """Print the parts of the model, then the pairs that tell most."""
+    """Print what is kept together, what stands alone, then the pairs that tell most."""
     from rich import box
     from rich.table import Table
 
-    from sfumato.tabular.synthetic import part_words
-
-    directed, found = made.network.directed, made.joins
-    console.print("Drawn in this order:" if directed else "Kept together:")
-    for part in made.network.parts[:MOST_SHOWN]:
-        words = part_words(made.public, part.columns, part.levels, directed=directed)
-        console.print(f"  {words}", soft_wrap=True)
-    if len(made.network.parts) > MOST_SHOWN:
-        console.print(f"  and {len(made.network.parts) - MOST_SHOWN} more (--json lists them)")
+    directed, found, names = made.network.directed, made.joins, made.public.columns
+    _show_parts(console, made)
+    if made.alone:
+        listed = ", ".join(names[column] for column in made.alone)
+        console.print(f"Standing alone: {listed}", soft_wrap=True)
     if found:
-        names = made.public.columns
         head = ("given", "column") if directed else ("column", "column")
         grid = Table(*head, "tell about each other (nats)", box=box.SIMPLE_HEAD)
         for join in found[:MOST_SHOWN]:
@@ -100,3 +100,22 @@ def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
             console.print(f"{len(found) - MOST_SHOWN} more pairs tell less.")
     if out is not None:
         console.print(f"Drawn in {out}", soft_wrap=True)
+
+
+def _show_parts(console: Console, made: SyntheticTable) -> None:
+    """Print the columns that go with others, in the order in which they are drawn if any."""
+    from sfumato.tabular.synthetic import part_words
+
+    directed = made.network.directed
+    # The first column of an order has no parents, but others depend on it.
+    parts = made.together
+    if directed:
+        parts = tuple(part for part in made.network.parts if part.columns[0] not in made.alone)
+    if not parts:
+        return
+    console.print("Drawn in this order:" if directed else "Kept together:")
+    for part in parts[:MOST_SHOWN]:
+        words = part_words(made.public, part.columns, part.levels, directed=directed)
+        console.print(f"  {words}", soft_wrap=True)
+    if len(parts) > MOST_SHOWN:
+        console.print(f"  and {len(parts) - MOST_SHOWN} more (--json lists them)")

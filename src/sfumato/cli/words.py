@@ -92,7 +92,8 @@ def _further_lines(evaluation: Evaluation) -> list[str]:
     if ranges is not None and ranges.average is not None and ranges.median is not None:
         lines.append(
             f"Counts of {len(ranges.queries):,} random ranges: off by {100 * ranges.average:.1f} % "
-            f"on average, by {100 * ranges.median:.1f} % in the middle case."
+            f"on average (median {100 * ranges.median:.1f} %), as a percentage of the true count, "
+            "or of a thousandth of all rows where that is more."
         )
     lines += [
         f"Predicting {item.target} for {item.rows:,} private rows: {100 * item.error:.1f} % wrong "

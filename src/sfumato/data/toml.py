@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.schema import Column, Schema
+from sfumato.privacy.guarantee import Unit
 
 __all__ = ["read", "written"]
 
@@ -33,9 +34,25 @@ def read(path: Path) -> Schema:
     if not path.is_file():
         raise FileNotFoundError(f"there is no schema file {str(path)!r}")
     try:
-        return Schema.from_json(tomllib.loads(path.read_text(encoding="utf-8")))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        _require_bound(document.get("table"))
+        return Schema.from_json(document)
     except ValueError as failure:
         raise ValueError(f"{path.name}: {failure}") from None
+
+
+def _require_bound(table: Any) -> None:
+    """Raise where a file protects persons and does not say how many rows one may have.
+
+    A line that was forgotten must not become a promise that nobody has several rows.
+    """
+    if not isinstance(table, dict) or table.get("unit") != "person" or "max_rows" in table:
+        return
+    raise ValueError(
+        'unit = "person" needs a bound: write person = "…", the column that says whose row it is, '
+        "and max_rows = how many rows of one person are used; or write max_rows = 1 if no person "
+        "has more than one row"
+    )
 
 
 def written(schema: Schema) -> str:
@@ -52,7 +69,7 @@ def _table(schema: Schema) -> str:
     lines.append(f"unit = {_value(str(schema.unit or ''))}")
     if schema.person is not None:
         lines.append(f"person = {_value(schema.person)}")
-    if schema.max_rows != 1:
+    if schema.unit is Unit.PERSON:
         lines.append(f"max_rows = {schema.max_rows}")
     lines.append(f"relation = {_value(str(schema.relation))}")
     if schema.rows_about is not None:

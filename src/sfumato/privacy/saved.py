@@ -10,6 +10,7 @@ import json
 import math
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -31,6 +32,25 @@ README = "README.txt"
 REPORT = "report.html"
 #: Files that may be added to a saved release later; they are drawn from it and certify nothing.
 UNCERTIFIED = (REPORT,)
+#: What the files are, for whoever opens the folder. A name means one thing in all releases.
+FILE_WORDS = {
+    REPORT: "the release on one page, for people; not certified. If it is not there, "
+    "`sfumato report THIS-FOLDER` draws it",
+    "synthetic.csv": "made-up rows in the columns and types of the private table",
+    "marginals.csv": "every count of every table, with the margin of its noise",
+    "codebook.csv": "the values of every column, in order; numbers and dates by their bins",
+    "network.json": "which columns the model joins, what was counted for it, with how much noise",
+    "answers.csv": "the questions and their answers, with the margins of the noise",
+    "weights.csv": "the weight of every feature of the classifier",
+    certificates.NAME: "method, parameters, guarantee, plan, versions, ledger entry, and the hash "
+    "of every other file",
+    PUBLIC: "what was taken as public: the declared columns and their values",
+    TRANSCRIPT_FILES[0]: "all that was ever said about the private data, with its cost",
+    TRANSCRIPT_FILES[1]: f"the figures that {TRANSCRIPT_FILES[0]} names",
+    README: "this text",
+}
+#: How wide plain text is.
+WIDTH = 84
 
 
 class NotARelease(ValueError):
@@ -92,18 +112,39 @@ def _files(release: Release) -> dict[str, bytes]:
 def _readme(release: Release, data_files: list[str]) -> str:
     """Return the text that greets whoever opens the folder."""
     origin = release.provenance
-    listed = "\n".join(f"  {name}" for name in data_files)
-    return (
-        f"{release.words()}\n\n"
-        f"What is promised\n\n{origin.guarantee.words()}\n\n"
-        f"The published data\n\n{listed}\n\n"
-        "How to check it\n\n"
-        "  sfumato verify THIS-FOLDER\n\n"
+    names = (REPORT, *data_files, certificates.NAME, PUBLIC, *TRANSCRIPT_FILES, README)
+    widest = max(map(len, names)) + 4
+    listed = "\n".join(_file_line(name, widest) for name in names)
+    check = (
         f"compares every file with {certificates.NAME}, rebuilds the release from "
-        f"{TRANSCRIPT_FILES[0]}\nand {TRANSCRIPT_FILES[1]} (all that was ever said about the "
-        "private data) without any data, and says\nin plain words what is promised.\n\n"
+        f"{TRANSCRIPT_FILES[0]} and {TRANSCRIPT_FILES[1]} without any data, and says in plain "
+        "words what is promised."
+    )
+    return (
+        f"{_wrapped(release.words())}\n\n"
+        f"Open {REPORT} first.\n\n"
+        f"What is promised\n\n{_wrapped(origin.guarantee.words())}\n\n"
+        f"The files\n\n{listed}\n\n"
+        f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrapped(check)}\n\n"
         f"Made {origin.time} with {origin.method.name}.\n"
     )
+
+
+def _wrapped(text: str, first: str = "", indent: int = 0) -> str:
+    """Return text in lines that fit a screen; names and formulas stay whole."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _file_line(name: str, widest: int) -> str:
+    """Return what a file is, after its name."""
+    return _wrapped(FILE_WORDS.get(name, "published data"), f"  {name}".ljust(widest), widest)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -143,16 +143,20 @@ def booked(certificate: dict[str, Any]) -> Section:
 def check(verification: Verification | None, certificate: dict[str, Any]) -> Section:
     """Say how to check the release."""
     version = str(certificate["versions"].get("sfumato", ""))
-    # Whoever forged a certificate must not get to write a command that a reader copies.
+    # Whoever forged a certificate must not get to write what a reader may type.
     plain = re.fullmatch(r"[0-9A-Za-z.+]+", version) is not None
-    install = f"pip install sfumato=={version}" if plain else "pip install sfumato"
+    made_by = f" This release was made by version {version}." if plain else ""
     blocks: list[Block] = [
         Text(
             "Anybody can check this release without the private data. The check compares every "
             "file with the certificate, rebuilds the release from its transcript (all that was "
             "ever said about the data), adds up every cost, and says what is promised."
         ),
-        Commands((install, "sfumato verify THIS-FOLDER")),
+        Text(
+            "The check is part of sfumato, which is not on PyPI yet: type these lines in a clone "
+            f"of its repository, with the path of this folder in place of THIS-FOLDER.{made_by}"
+        ),
+        Commands(("pip install -e .", "sfumato verify THIS-FOLDER")),
     ]
     if verification is not None:
         blocks.append(Text("When this page was drawn, the check said:"))

@@ -53,7 +53,8 @@ def _columns(release: NoisyTables) -> Section:
         Gallery(pictures),
     ]
     if len(shown) < len(covered):
-        blocks.append(Text(f"{len(covered) - len(shown)} more columns are in the files."))
+        drawn = f"Drawn are {len(shown)} of {len(covered)} columns; marginals.csv holds all."
+        blocks.append(Text(drawn))
     return Section("columns", "The columns, one by one", tuple(blocks), "marginals.csv, added up")
 
 
@@ -92,7 +93,8 @@ def _tables(release: NoisyTables) -> Section:
         )
     ]
     if len(release.sets) > MOST_TABLES:
-        blocks.append(Text(f"{len(release.sets) - MOST_TABLES} more tables are in the files."))
+        shown = f"Shown are {MOST_TABLES} of {len(release.sets)} tables; marginals.csv holds all."
+        blocks.append(Text(shown))
     total = Text(
         f"All tables have one total of about {release.total:,.0f} rows. A count below its margin "
         "cannot be told from zero."

@@ -100,7 +100,8 @@ def _columns(release: SyntheticTable) -> Section:
         Gallery(tuple(column_picture(release, name) for name in shown)),
     ]
     if len(shown) < len(names):
-        blocks.append(Text(f"{len(names) - len(shown)} more columns are in the files."))
+        drawn = f"Drawn are {len(shown)} of {len(names)} columns; synthetic.csv holds all."
+        blocks.append(Text(drawn))
     return Section("columns", "The columns, one by one", tuple(blocks), "the model")
 
 

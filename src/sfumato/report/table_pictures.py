@@ -12,7 +12,7 @@ from sfumato.data.table import TablePublic
 from sfumato.report.blocks import Picture
 from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, drawn, shortened
 
-#: More values than these cannot be told apart in a picture.
+#: More bars than these cannot be told apart in a picture, nor more values in one of a pair.
 MOST_VALUES = 32
 MOST_IN_PAIR = 24
 #: Cells carry their figures where there is room for them.
@@ -39,33 +39,62 @@ def _counts_and_margin(release: TableRelease, name: str) -> tuple[NDArray[np.flo
 
 
 def column_picture(release: TableRelease, name: str) -> Picture:
-    """Draw the counts of one column with the margins of their noise."""
-    every, size = _counts_and_margin(release, name)
-    counts = every[:MOST_VALUES]
-    labels = [shortened(text) for text in release.public.labels(name)[:MOST_VALUES]]
-    hidden = len(every) - len(counts)
-    height = 0.75 + 0.21 * len(counts)
+    """Draw the counts of one column with the margins of their noise.
+
+    Of very many values the most frequent are drawn, and one bar for all others together.
+    """
+    counts, size = _counts_and_margin(release, name)
+    texts = [shortened(text) for text in release.public.labels(name)]
+    shown = _most_frequent(counts)
+    hidden = len(counts) - len(shown)
+    labels = [texts[place] for place in shown]
+    bars, rest = counts[shown], 0.0
+    if hidden:
+        rest = float(counts.sum() - bars.sum())
+        labels.append(f"({hidden} others)")
+    height = 0.75 + 0.21 * len(labels)
     svg = drawn(
-        f"column {name}", (4.2, height), lambda figure: _bars(figure, name, labels, counts, size)
+        f"column {name}",
+        (4.2, height),
+        lambda figure: _bars(figure, name, labels, bars, size, rest=rest),
     )
-    more = f"; {hidden} more values are in the files" if hidden else ""
+    more = f"; the {hidden} least frequent values are drawn as one bar" if hidden else ""
     largest = int(np.argmax(counts))
     spread = f"counts ± {size:,.4g}; " if size else ""
     caption = (
-        f"{name}: {spread}most often {labels[largest]}, about {counts[largest]:,.0f} rows{more}."
+        f"{name}: {spread}most often {texts[largest]}, about {counts[largest]:,.0f} rows{more}."
     )
     return Picture(svg, caption)
 
 
+def _most_frequent(counts: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the values to draw one by one, in the order of the schema."""
+    if len(counts) <= MOST_VALUES:
+        return np.arange(len(counts))
+    # One bar is left for all others; of equal counts the first declared is taken.
+    return np.sort(np.argsort(-counts, kind="stable")[: MOST_VALUES - 1])
+
+
 def _bars(
-    figure: Any, name: str, labels: list[str], counts: NDArray[np.float64], size: float
+    figure: Any,
+    name: str,
+    labels: list[str],
+    counts: NDArray[np.float64],
+    size: float,
+    *,
+    rest: float,
 ) -> None:
+    """Draw one bar a count, and a paler one for the rest if there is a label left for it."""
     axis = figure.subplots()
-    places = np.arange(len(counts))
-    axis.barh(places, counts, color=FILL, height=0.72)
+    places = np.arange(len(labels))
+    single = places[: len(counts)]
+    axis.barh(single, counts, color=FILL, height=0.72)
+    if len(labels) > len(counts):
+        # A sum of many counts has another margin than each of them, so none is drawn.
+        axis.barh(places[-1:], [rest], color=SHADES[1], height=0.72)
     if size:
         axis.errorbar(
-            counts, places, xerr=np.array([np.minimum(size, counts), np.full(len(counts), size)]),
+            counts, single, xerr=np.array([np.minimum(size, counts), np.full(len(counts), size)]),
             fmt="none", ecolor=ACCENT, elinewidth=1.1, capsize=2, capthick=1.1,
         )  # fmt: skip
     axis.set_yticks(places, labels)
@@ -101,7 +130,9 @@ def pair_picture(release: TableRelease, pair: tuple[int, int]) -> Picture:
         lambda figure: _heat(figure, shares, texts, (down, across)),
     )
     blank = int((~known).sum())
-    note = f" {blank} lines with too few rows to tell from noise are left blank." if blank else ""
+    lines = "1 line" if blank == 1 else f"{blank} lines"
+    left = "is" if blank == 1 else "are"
+    note = f" {lines} with too few rows to tell from noise {left} left blank." if blank else ""
     return Picture(svg, f"{across} within each value of {down}.{note}")
 
 

@@ -114,14 +114,17 @@ def rounds_step(
     error = f"± {figures['margin']:,.4g} a cell"
     about = rows_about(public)
     if about:
+        # A table of two typical columns, or of three for three; larger ones carry more noise.
+        typical = [min(cells, float(np.mean(public.sizes)) ** max(ways, 2)) for ways in (1, 2, 3)]
         held = [
-            held_error(public.sizes, ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)
+            held_error(public.sizes, ways, size, mean_absolute(noise), about)
+            for ways, size in enumerate(typical, start=1)
         ]
         figures |= {f"ways_{ways}": value for ways, value in enumerate(held, start=1)}
         shares = " / ".join(f"{100 * value:.2g}" for value in held)
-        error += f"; at most {shares} % of rows misplaced in 1- / 2- / 3-way marginals they hold"
+        error += f"; about {shares} % of rows misplaced in typical 1- / 2- / 3-way tables"
     return PlanStep(
-        what=f"{rounds} tables of up to {round(cells):,} cells",
+        what=f"{rounds} tables of up to {round(cells):,} cells each",
         loss=method.working_loss().share(share),
         noise=f"each cell ± {noise.standard_deviation:,.4g} (1 s.d.)",
         error=error,

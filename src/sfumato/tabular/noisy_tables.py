@@ -311,8 +311,8 @@ class NoisyTables(Release):
         largest = max(self.cell_margin(number) for number in range(len(self.sets)))
         return (
             f"Counts of rows for {len(self.sets)} combination{'s' * (len(self.sets) > 1)} of "
-            f"columns ({cells:,} cells in all), with noise added to every cell so that no "
-            f"{self.public.unit} can be recognised. The noise on a cell is no larger than "
+            f"columns ({cells:,} cells in all), with noise added to every cell so that no one "
+            f"{self.public.unit} changes them by much. The noise on a cell is no larger than "
             f"{largest:.4g} in 19 cases of 20; {self._repair_words()}. About {self.total:,.0f} "
             "rows in all."
         )

@@ -23,7 +23,7 @@ from sfumato.data.table import TablePublic
 from sfumato.engines.memory import code_type
 from sfumato.privacy.release import Release
 from sfumato.tabular.joined import Join, joins
-from sfumato.tabular.model import Model, Network
+from sfumato.tabular.model import Model, Network, Part
 from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,17 @@ MOST_ROWS = 1_000_000
 OTHER_ROWS = 1000
 #: More parts than this are not listed in a sentence.
 MOST_NAMED = 6
+#: What the entries of network.json are, for whoever opens it.
+MEANING = (
+    "directed: whether each part is a column (the first) given the others, in the order in which "
+    "rows are drawn; otherwise each part is a set of columns that the model holds together",
+    "total: the number of rows, as far as the release tells",
+    "parts: what the model is made of; columns are held together there because they were counted "
+    "together, or because the tables that were counted overlap",
+    "measured: the tables that were counted, with the standard deviation of the noise on a cell",
+    "levels: one for each column; 0 is the column as it is declared, more is a coarser level of "
+    "its taxonomy, less is a part of its codes",
+)
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,29 @@ class SyntheticTable(Release):
     def network(self) -> Network:
         """Which columns the model joins."""
         return self.model.network
+
+    @property
+    def together(self) -> tuple[Part, ...]:
+        """What is kept together: each column with its parents, or columns counted together.
+
+        In a network without directions these are the measured tables of two or more columns, each
+        once. The parts of the model may be larger, since tables that overlap are joined in them.
+        """
+        found = [part for part in self.network.parts if len(set(part.columns)) > 1]
+        if not self.network.directed:
+            counted = [
+                Part(table.columns, table.levels)
+                for table in self.tables
+                if len(set(table.columns)) > 1
+            ]
+            found = counted or found
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def alone(self) -> tuple[int, ...]:
+        """The columns that stand alone: in the model they go with no other."""
+        joined = {column for part in self.together for column in part.columns}
+        return tuple(number for number in range(len(self.public.columns)) if number not in joined)
 
     @cached_property
     def joins(self) -> tuple[Join, ...]:
@@ -257,6 +291,7 @@ class SyntheticTable(Release):
         """Return the network and the measured tables as a plain document."""
         names = self.public.columns
         return {
+            "meaning": list(MEANING),
             "directed": self.network.directed,
             "total": round(self.total, DECIMALS),
             "parts": [
@@ -295,11 +330,11 @@ class SyntheticTable(Release):
             f"A synthetic table: {self.rows:,} made-up rows with {len(names)} "
             f"column{'s' * (len(names) != 1)}, for a table of about {self.total:,.0f} rows.",
             "The rows are drawn from a model that knows the data only through noisy counts, so "
-            f"that no {self.public.unit} can be recognised.",
+            f"that no one {self.public.unit} changes it by much.",
         ]
         if self.tables:
             sentences.append(self._measured_words())
-        sentences.append(self._joined_words())
+        sentences += [self._joined_words(), self._limit_words()]
         sentences.extend(self.notes)
         return " ".join(sentences)
 
@@ -316,22 +351,49 @@ class SyntheticTable(Release):
         )
 
     def _joined_words(self) -> str:
-        """Say which columns depend on each other in the model."""
-        joined = [part for part in self.network.parts if len(set(part.columns)) > 1]
+        """Say which columns depend on each other in the model, and which on none."""
+        joined, directed = self.together, self.network.directed
         if not joined:
             return "In the model no column depends on another."
-        directed = self.network.directed
         listed = [
             part_words(self.public, part.columns, part.levels, directed=directed)
             for part in joined[:MOST_NAMED]
         ]
         more = len(joined) - len(listed)
-        tail = f", and {more} more such groups (network.json lists them)" if more else ""
-        what = "Columns depend on others as follows" if directed else "It keeps together"
+        groups = "1 more such group" if more == 1 else f"{more} more such groups"
+        tail = f", and {groups} (network.json lists all)" if more else ""
+        what = "Columns depend on others as follows" if directed else "Kept together"
         return (
-            f"{what}: {'; '.join(listed)}{tail}. Whatever else goes together in the data goes "
-            "together here only as far as this explains it."
+            f"{what}: {'; '.join(listed)}{tail}. {self._alone_words()}Whatever else goes together "
+            "in the data goes together here only as far as this explains it."
         )
+
+    def _alone_words(self) -> str:
+        """Name the columns that go with no other; nothing where there are none."""
+        names = [self.public.columns[column] for column in self.alone]
+        if not names:
+            return ""
+        if len(names) == 1:
+            return f"{names[0]} stands alone: in these rows it goes with nothing. "
+        if len(names) > MOST_NAMED:
+            more = len(names) - MOST_NAMED
+            names = [*names[:MOST_NAMED], f"{more} more column{'s' * (more != 1)}"]
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{listed} stand alone: in these rows they go with nothing. "
+
+    def _limit_words(self) -> str:
+        """Say what rows of a model are not: true to single values or to impossible ones."""
+        binned = {
+            "dates" if column.coding.kind == "date" else "numbers"
+            for column in self.public.schema.columns
+            # Whole numbers and dates may have a code each.
+            if column.coding.kind == "number" or getattr(column.coding, "bins", None) is not None
+        }
+        spread = " and ".join(sorted(binned, reverse=True))
+        unreal = "Combinations of values that cannot occur in truth may occur in these rows."
+        if not spread:
+            return unreal
+        return f"{spread.capitalize()} are spread evenly within their bins. {unreal}"
 
     def plot(self, what: str = "network") -> Any:
         """Return a figure of the release.
