@@ -189,7 +189,7 @@ def test_the_readme_explains_every_file_in_lines_that_fit_a_screen(release, fold
         (line,) = (line for line in lines if line.startswith(f"  {path.name}  "))
         assert line.removeprefix(f"  {path.name}").strip()
     assert max(map(len, lines)) <= 90
-    assert "Open report.html first." in lines
+    assert "Open report.html first;" in text
     for told in (release.words(), release.guarantee.words()):
         assert told in " ".join(text.split())
 

@@ -183,6 +183,7 @@ def test_half_the_sensitivity_of_a_score_is_found_out(monkeypatch, score):
 def test_the_degrees_of_the_thesis(monkeypatch, rows, columns, theta, degrees):
     # The published table does not ask what can be counted.
     monkeypatch.setattr(structure, "MOST_CANDIDATES", 2**40)
+    monkeypatch.setattr(structure, "MOST_DEGREE_CELLS", 2**60)
     facts = public([2] * columns, rows)
     found = []
     for epsilon in ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6"):

@@ -34,16 +34,14 @@ REPORT = "report.html"
 UNCERTIFIED = (REPORT,)
 #: What the files are, for whoever opens the folder. A name means one thing in all releases.
 FILE_WORDS = {
-    REPORT: "the release on one page, for people; not certified. If it is not there, "
-    "`sfumato report THIS-FOLDER` draws it",
+    REPORT: "the release on one page, for people (not certified)",
     "synthetic.csv": "made-up rows in the columns and types of the private table",
     "marginals.csv": "every count of every table, with the margin of its noise",
-    "codebook.csv": "the values of every column, in order; numbers and dates by their bins",
-    "network.json": "which columns the model joins, what was counted for it, with how much noise",
+    "codebook.csv": "the values of every column, in order; of numbers the bins",
+    "network.json": "which columns the model joins, and what was counted for it",
     "answers.csv": "the questions and their answers, with the margins of the noise",
     "weights.csv": "the weight of every feature of the classifier",
-    certificates.NAME: "method, parameters, guarantee, plan, versions, ledger entry, and the hash "
-    "of every other file",
+    certificates.NAME: "method, parameters, guarantee, ledger entry, hashes of the files",
     PUBLIC: "what was taken as public: the declared columns and their values",
     TRANSCRIPT_FILES[0]: "all that was ever said about the private data, with its cost",
     TRANSCRIPT_FILES[1]: f"the figures that {TRANSCRIPT_FILES[0]} names",
@@ -115,6 +113,7 @@ def _readme(release: Release, data_files: list[str]) -> str:
     names = (REPORT, *data_files, certificates.NAME, PUBLIC, *TRANSCRIPT_FILES, README)
     widest = max(map(len, names)) + 4
     listed = "\n".join(_file_line(name, widest) for name in names)
+    first = f"Open {REPORT} first; if it is not there, `sfumato report THIS-FOLDER` draws it."
     check = (
         f"compares every file with {certificates.NAME}, rebuilds the release from "
         f"{TRANSCRIPT_FILES[0]} and {TRANSCRIPT_FILES[1]} without any data, and says in plain "
@@ -122,7 +121,7 @@ def _readme(release: Release, data_files: list[str]) -> str:
     )
     return (
         f"{_wrapped(release.words())}\n\n"
-        f"Open {REPORT} first.\n\n"
+        f"{_wrapped(first)}\n\n"
         f"What is promised\n\n{_wrapped(origin.guarantee.words())}\n\n"
         f"The files\n\n{listed}\n\n"
         f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrapped(check)}\n\n"

@@ -30,8 +30,6 @@ MOST_CLIQUE_CELLS = 2**18
 #: The first share of the total that smoothing spreads evenly; it is doubled at most so often.
 FIRST_SHARE, MOST_DOUBLINGS = 0.01, 12
 #: Where a bit is looked at together with earlier bits of its column, its table has at most so many
-#: cells.
-MOST_MASKED = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +246,8 @@ class NetworkModel:
             for table in tables
             if table.places
         ]
+        if not measured:
+            return None
         sizes = encoding.sizes if bits else encoding.sources
         tree = junction_tree(sizes, [item.columns for item in measured])
         if tree.cells > MOST_CLIQUE_CELLS:

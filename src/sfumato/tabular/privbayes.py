@@ -194,6 +194,12 @@ class PrivBayes(TableMethod[SyntheticTable]):
                 "add/remove; use variant='proved', declare relation = \"replace_one\", or set "
                 "accept_unproven=True for a comparison that promises nothing"
             )
+        if self.counts_rows(public) and self.network_share + self.rows_share >= 1:
+            raise ValueError(
+                f"split must leave a share for the tables: the network takes "
+                f"{float(self.network_share):.4g} and the number of rows "
+                f"{float(self.rows_share):.4g}; choose a smaller split"
+            )
         columns = self.columns(public)
         if not columns.binary and self.degree is not None:
             raise ValueError(

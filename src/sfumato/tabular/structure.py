@@ -37,6 +37,8 @@ MOST_CELLS = 2**22
 MOST_TABLES_CELLS = 2**25
 #: About the most candidates of a network, all choices together.
 MOST_CANDIDATES = 2**19
+#: The most cells that all candidates of a network by degree have together.
+MOST_DEGREE_CELLS = 2**27
 #: About the most cells of all tables that are scored for a network by cells.
 MOST_SCORED = 2**31
 #: About the most rows times tables that are counted for a network by cells.
@@ -158,9 +160,7 @@ class DegreeGrowth:
         """
         degree = min(degree, columns - 1)
         most = min(MOST_CELLS, MOST_TABLES_CELLS // columns)
-        while degree > 1 and (
-            2 ** (degree + 1) > most or comb(columns + 1, degree + 2) > MOST_CANDIDATES
-        ):
+        while degree > 1 and not _within(columns, degree, most):
             degree -= 1
         return cls(columns, degree)
 
@@ -171,6 +171,18 @@ class DegreeGrowth:
         sets = [tuple((c, 0) for c in chosen) for chosen in combinations(used, size)]
         left = [column for column in range(self.columns) if column not in set(used)]
         return _Pairs(left, sets)
+
+
+def _within(columns: int, degree: int, most_cells: int) -> bool:
+    """Tell whether a network of some degree can be scored: few tables, and not too large ones."""
+    candidates, cells = comb(columns + 1, degree + 2), 2 ** (degree + 1)
+    # Up to the middle degree there are more candidates with every step; beyond it there are fewer
+    # again, of tables that are far larger.
+    return (
+        cells <= most_cells
+        and candidates <= MOST_CANDIDATES
+        and candidates * cells <= MOST_DEGREE_CELLS
+    )
 
 
 class _Pairs(Sequence[Node]):
