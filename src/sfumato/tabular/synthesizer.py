@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, comb, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +42,9 @@ ROWS_SHARE = Fraction(1, 100)
 CHOICE_SHARE = Fraction(15, 100)
 #: A table is worth a round while the noise on a typical one adds up to less than this many times
 #: the rows. Gaussian noise grows with the root of the number of tables only, and may be larger.
-WORTH, WORTH_GAUSSIAN = 0.5, 1.2
+WORTH, WORTH_GAUSSIAN = 0.6, 1.2
+#: Where fewer rounds than this are worth it, there are none, and columns stay independent.
+FEWEST_ROUNDS = 4
 #: At most this many rounds for each column.
 ROUNDS_A_COLUMN = 0.8
 #: More rounds than this take long and are hardly ever worth it.
@@ -102,14 +104,15 @@ def _worthwhile(
     """Return how many rounds are worth their noise."""
     typical = float((sizes**2).sum() / sizes.sum())
     worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
+    most = min(ceil(ROUNDS_A_COLUMN * sizes.size), comb(sizes.size, 2), MOST_ROUNDS)
     rounds = 0
-    while rounds < min(ceil(ROUNDS_A_COLUMN * sizes.size), MOST_ROUNDS):
+    while rounds < most:
         share = left * Fraction(3, 4) * (1 - CHOICE_SHARE) / (rounds + 1)
         if max(typical**2, 16.0) * _spread(limit, relation, share) > worth * rows:
             break
         rounds += 1
-    # One noisy table more would hardly pay for what the others lose.
-    return rounds if rounds > 1 else 0
+    # A few noisy tables would hardly pay for what all columns lose to them.
+    return rounds if rounds >= min(FEWEST_ROUNDS, most) else 0
 
 
 def rounds_for(
@@ -225,9 +228,13 @@ class Synthesizer(TableMethod[SyntheticTable]):
             offered = growth.fitting(pool, MOST_MODEL_CELLS)
             if offered.size == 0:
                 break
-            choice = growth.choice(number, pool, offered, rounds.choice, handicap=handicap)
-            chosen = pool.sets[offered[(yield choice)]]
-            asked = growth.count(chosen, rounds.table, f"table {number}: ")
+            share, pick = rounds.table, 0
+            if offered.size > 1:
+                pick = yield growth.choice(number, pool, offered, rounds.choice, handicap=handicap)
+            else:
+                # What there is no choice about is not chosen, and its table gets all of the round.
+                share += rounds.choice
+            asked = growth.count(pool.sets[offered[pick]], share, f"table {number}: ")
             (values,) = yield (asked,)
             growth.learn(asked, values)
         return growth
