@@ -213,7 +213,8 @@ def _predicted(
     model = (
         LinearSVC(C=1.0, loss="hinge", dual=True, random_state=0)
         if rule == "svm"
-        else LogisticRegression(C=1.0, max_iter=300)
+        # Not the default solver, which older versions call in a way that SciPy has deprecated.
+        else LogisticRegression(C=1.0, max_iter=300, solver="newton-cg")
     )
     with warnings.catch_warnings():
         # A fit that stopped early is judged by its errors all the same.
