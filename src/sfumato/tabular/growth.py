@@ -23,7 +23,7 @@ from sfumato.mechanisms.graphical.fitting import total_of
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.tabular.counting_method import TOTAL, table_label
-from sfumato.tabular.network_model import FittedModel
+from sfumato.tabular.fitted import FittedModel
 from sfumato.tabular.one_way import counted_columns, shares_by_size
 from sfumato.tabular.program import GRID, LARGEST, Choice, Count, Pool, Set
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable

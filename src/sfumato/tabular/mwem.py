@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.mechanisms.choose import Choose
+from sfumato.mechanisms.choose import Choose, choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss, Number
+from sfumato.privacy.loss import Loss, Number
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.progress import track
-from sfumato.privacy.rounding import round_down, sqrt_down
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting_method import (
     TOTAL,
@@ -236,15 +235,7 @@ class _Course:
         share: Loss = self.limit.share(self.choice_share)
         # One record moves an L1 distance by 1, a replaced one by 2, here in steps of the grid.
         moved = Fraction(GRID * (2 if self.relation is Relation.REPLACE_ONE else 1))
-        if isinstance(share, ZCDP):
-            epsilon = round_down(sqrt_down(8 * share.rho))
-            return Choose(
-                candidates=len(self.candidates),
-                sensitivity=moved,
-                epsilon=epsilon,
-                law="exponential",
-            )
-        return Choose(candidates=len(self.candidates), sensitivity=moved, epsilon=share.epsilon)
+        return choose_within(share, len(self.candidates), moved)
 
     @cached_property
     def noises(self) -> list[CountNoise]:

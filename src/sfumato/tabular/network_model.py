@@ -12,11 +12,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.graphical import GraphicalModel, Measured, fit
+from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.mechanisms.graphical.junction import junction_tree
 from sfumato.tabular.agreement import Cells, agreeing, holds, summed_to
 from sfumato.tabular.directed import LEAST_VALID, Conditional, DecodedModel, DirectedModel
-from sfumato.tabular.model import Model, Network, Part
+from sfumato.tabular.fitted import FittedModel
+from sfumato.tabular.model import Model
 from sfumato.tabular.parents import ParentSet
 from sfumato.tabular.simple_models import clipped
 from sfumato.tabular.structure import Node, WorkingColumns
@@ -49,39 +50,6 @@ class MeasuredTable:
     places: ParentSet
     values: Floats
     deviation: float
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A graphical model as a model of columns.
-
-    Parameters
-    ----------
-    graph
-        The graphical model.
-    """
-
-    graph: GraphicalModel
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The domain size of each column."""
-        return tuple(self.graph.sizes)
-
-    @property
-    def network(self) -> Network:
-        """Which columns it holds together."""
-        return Network(
-            False, tuple(Part(clique, (0,) * len(clique)) for clique in self.graph.cliques)
-        )
-
-    def marginal(self, columns: tuple[int, ...]) -> Floats:
-        """Return the probabilities of all combinations of some columns, axes in the order given."""
-        return self.graph.marginal(columns)
-
-    def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return the codes of some rows, shape (rows, columns)."""
-        return self.graph.draw(rows, generator)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from math import comb, prod
+from math import comb
 from typing import TYPE_CHECKING
 
 from sfumato.data.table import TablePublic
@@ -13,6 +13,7 @@ from sfumato.privacy.loss import zero
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import mean_absolute
+from sfumato.tabular.grown_plan import held_error
 from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Growth, Node
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ def _tables_step(
     }
     error = f"± {figures['margin']:,.4g} a cell"
     if known and about:
-        held = [_way_error(sizes, ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)]
+        held = [
+            held_error(tuple(sizes), ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)
+        ]
         figures |= {f"ways_{ways}": value for ways, value in enumerate(held, start=1)}
         shares = " / ".join(f"{100 * value:.2g}" for value in held)
         error += f"; {shares} % of rows misplaced in 1- / 2- / 3-way marginals"
@@ -152,11 +155,3 @@ def _tables_step(
         error=error,
         figures=figures,
     )
-
-
-def _way_error(sizes: list[int], ways: int, cells: int, absolute: float, rows: int) -> float:
-    """Return the expected total variation of a marginal that one table holds, from its noise."""
-    typical = prod([max(sum(sizes) / len(sizes), 1.0)] * ways)
-    inside = min(typical, float(cells))
-    # A cell of the marginal adds up cells/inside noisy cells.
-    return float(min(0.5 * inside * absolute * math.sqrt(cells / inside) / rows, 1.0))

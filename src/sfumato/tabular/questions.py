@@ -79,7 +79,7 @@ class Answers(Release):
         """Return what this release is, in plain words."""
         return (
             f"Answers to {len(self.answers)} counting questions, each with noise added so that no "
-            "single contribution can be recognised."
+            "single contribution changes them by much."
         )
 
     def plot(self) -> Any:
