@@ -247,6 +247,17 @@ def test_a_draft_leaves_a_column_out_that_names_its_missing_values_as_we_do():
     assert draft.names == ("y",)
 
 
+def test_a_draft_takes_a_few_words_among_many_numbers_for_missing():
+    numbers = [str(i / 7) for i in range(200)]
+    draft = Schema.draft(pl.DataFrame({"x": [*numbers, "?", " ? "], "y": [*numbers, "a", "b"]}))
+    assert draft["x"].coding.missing_values == ("?",)
+    assert draft["x"].coding.missing == "code"
+    assert "missing_values" in draft["x"].inferred
+    assert draft["y"].coding.missing_values == ("a", "b")
+    many = pl.DataFrame({"x": numbers[:100] + [f"name {i}" for i in range(100)], "z": [1] * 200})
+    assert Schema.draft(many).left_out == ("x",)
+
+
 def test_a_draft_makes_no_table_until_it_is_confirmed(tmp_path):
     draft = Schema.draft(FRAME)
     with pytest.raises(DataError, match="not confirmed"):

@@ -95,6 +95,39 @@ def test_infinite_text_is_outside_and_missing_words_are_missing():
     assert codes(coding, ["inf", "-Infinity", "NA", "", "nan", None]) == [1, 0, 2, 2, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("coding", "values", "expected"),
+    [
+        (Numbers.equal(0, 9, 3, missing="code", missing_values=("?", 999)),
+         ["1", " ? ", "999", "999.0", "8"], [0, 3, 3, 3, 2]),
+        (Numbers.equal(0, 9, 3, missing="code", missing_values=(-9,)), [-9.0, 4.0], [3, 1]),
+        (Integers(low=0, high=3, missing="code", missing_values=("99",)), [99, 2], [4, 2]),
+        (Categories(values=("f", "m"), missing="code", missing_values=("-",)),
+         ["-", "m", None], [2, 1, 2]),
+        (Booleans(missing="code", missing_values=("unknown",)), ["unknown", "yes"], [2, 1]),
+    ],
+)  # fmt: skip
+def test_declared_words_and_numbers_mean_missing(coding, values, expected):
+    assert codes(coding, values) == expected
+    assert coding_from_json(coding.to_json()) == coding
+
+
+def test_missing_values_are_refused_where_missing_is():
+    coding = Numbers.equal(0, 9, 3, missing_values=("?",))
+    assert refused(coding, ["1", "?"]) == {"the value is missing": [1]}
+
+
+@pytest.mark.parametrize("wrong", [(None,), (True,), "?", ["?"]])
+def test_missing_values_are_texts_and_numbers(wrong):
+    with pytest.raises(ValueError, match="missing_values is a list"):
+        Numbers.equal(0, 9, 3, missing_values=wrong)
+
+
+def test_no_category_means_missing():
+    with pytest.raises(ValueError, match="cannot be a category and stand for a missing one"):
+        Categories(values=("f", "?"), missing_values=("?",))
+
+
 def test_decimals_and_booleans_are_numbers():
     coding = Numbers.equal(0, 2, 2)
     assert codes(coding, [Decimal("0.5"), Decimal("1.5")]) == [0, 1]

@@ -6,6 +6,7 @@ used before a person who knows the data has said that it is public knowledge.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +37,8 @@ __all__ = ["draft"]
 
 MOST_CATEGORIES = 64
 MOST_SINGLE = 32
+#: More different words than this among numbers are more than ways to say that there is none.
+MOST_WORDS = 3
 BINS = 16
 
 
@@ -99,6 +102,8 @@ def _column(name: str, series: pl.Series) -> Column | None:
         or _category(present, policy)
     )
     if coding is None:
+        coding = _number_with_words(present)
+    if coding is None:
         return None
     marks = [key for key in coding.to_json() if key not in ("bins", "decimals", "outside")]
     return Column(name, coding, tuple(marks))
@@ -149,6 +154,23 @@ def _number(series: pl.Series, missing: str) -> Coding | None:
     if any(b <= a for a, b in pairwise(edges)):  # only a few doubles lie in between
         edges = (low, high)
     return Numbers(edges=edges, missing=missing)
+
+
+def _number_with_words(series: pl.Series) -> Coding | None:
+    """Return numbers beside a few words, such as "?", that must mean that there is none."""
+    import polars as pl
+
+    unreadable = pl.Series(Floats.read(series).unreadable)
+    words = sorted({str(text).strip() for text in Text.read(series.filter(unreadable)).values})
+    if (
+        not 1 <= len(words) <= MOST_WORDS
+        or UNREADABLE in words
+        or 2 * unreadable.sum() > len(series)
+    ):
+        return None
+    numbers = series.filter(~unreadable)
+    coding = _whole(numbers, "code") or _number(numbers, "code")
+    return None if coding is None else replace(coding, missing_values=tuple(words))
 
 
 def _date(series: pl.Series, missing: str) -> Coding | None:

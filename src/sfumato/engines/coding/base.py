@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.memory import code_type
+from sfumato.engines.reading import Floats, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,6 +69,9 @@ class Coding(ABC):
     ----------
     missing
         `"refuse"`: a missing value is an error; `"code"`: it has a code of its own.
+    missing_values
+        Texts and numbers that stand for a missing value in this column, such as `"?"` or 999,
+        beside an empty field, NA, NaN, null and the like.
     outside
         `"refuse"`: a value outside the domain is an error; `"clamp"` (numbers and dates): it
         counts as the nearest bound; `"other"` (categories): it has a code of its own.
@@ -77,9 +81,15 @@ class Coding(ABC):
     outsides: ClassVar[tuple[str, ...]] = ("refuse", "clamp")
 
     missing: str = "refuse"
+    missing_values: tuple[str | int | float, ...] = ()
     outside: str = "refuse"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.missing_values, tuple) or any(
+            isinstance(value, bool) or not isinstance(value, str | int | float)
+            for value in self.missing_values
+        ):
+            raise ValueError("missing_values is a list of texts and numbers")
         if self.missing not in ("refuse", "code"):
             raise ValueError(f"missing must be 'refuse' or 'code'; got {self.missing!r}")
         if self.outside not in self.outsides:
@@ -149,7 +159,7 @@ class Coding(ABC):
 
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""
-        raw, missing, unreadable, outside = self._read(series)
+        raw, missing, unreadable, outside = self._read(self._blanked(series))
         faults: list[Fault] = []
         codes = np.where(missing | unreadable | outside, 0, raw)
         if self.outside == "clamp":
@@ -170,6 +180,21 @@ class Coding(ABC):
         _fault(faults, unreadable, f"the value is not {self.noun}", self._unreadable_remedy)
         _fault(faults, outside, f"the value is outside the domain ({self.allowed})", self._remedy)
         return Encoded(codes.astype(code_type(self.size)), tuple(faults))
+
+    def _blanked(self, series: pl.Series) -> pl.Series:
+        """Return a column with null for every value that is declared to mean missing."""
+        if not self.missing_values:
+            return series
+        import polars as pl
+
+        words = [str(value).strip() for value in self.missing_values]
+        gone = Text.read(series).values.str.strip_chars().is_in(words).fill_null(False)
+        numbers = [float(value) for value in self.missing_values if not isinstance(value, str)]
+        if numbers:
+            floats = Floats.read(series)
+            there = ~floats.missing & ~floats.unreadable
+            gone = gone | pl.Series(np.isin(floats.values, numbers) & there)
+        return pl.select(pl.when(~gone).then(series)).to_series()
 
     noun: ClassVar[str]
     _unreadable_remedy: ClassVar[str] = "Correct it, or declare another kind for this column."
@@ -202,10 +227,13 @@ class Coding(ABC):
         for name in ("missing", "outside"):
             if getattr(self, name) != "refuse":
                 document[name] = getattr(self, name)
+        if self.missing_values:
+            document["missing_values"] = list(self.missing_values)
         return document
 
     def _document(self) -> dict[str, Any]:
-        own = [f.name for f in fields(self) if f.name not in ("missing", "outside")]
+        shared = ("missing", "missing_values", "outside")
+        own = [f.name for f in fields(self) if f.name not in shared]
         return {
             name: _plain(getattr(self, name)) for name in own if getattr(self, name) is not None
         }

@@ -56,6 +56,8 @@ class Categories(Coding):
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
         if texts and any(_unusable(str(value)) for value in self.values):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
+        if {str(value) for value in self.missing_values} & {str(value) for value in self.values}:
+            raise ValueError("a value cannot be a category and stand for a missing one")
         self._refuse_reserved("missing", "code", MISSING)
         self._refuse_reserved("outside", "other", OTHER)
         if self.taxonomy is not None:
