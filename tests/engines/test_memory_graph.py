@@ -1,4 +1,5 @@
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -23,6 +24,124 @@ def test_degrees_and_common_neighbours_agree_with_sets(nodes, data):
     expected = [len(near[a] & near[b]) for a, b in pairs]
     assert graph.common_neighbours(left, right).tolist() == expected
     assert isinstance(graph, GraphCounts)
+
+
+def graphs(most=8):
+    """Random graphs: the number of nodes and a list of edges."""
+
+    @st.composite
+    def drawn(draw):
+        nodes = draw(st.integers(2, most))
+        pairs = list(combinations(range(nodes), 2))
+        return nodes, draw(st.lists(st.sampled_from(pairs), unique=True, max_size=len(pairs)))
+
+    return drawn()
+
+
+def matrix(nodes, edges):
+    near = np.zeros((nodes, nodes), dtype=int)
+    for left, right in edges:
+        near[left, right] = near[right, left] = 1
+    return near
+
+
+def built(nodes, edges):
+    return MemoryGraph(np.array(edges, dtype=np.int64).reshape(-1, 2), nodes=nodes)
+
+
+def cliques_in(near, members, size):
+    return sum(
+        all(near[a, b] for a, b in combinations(chosen, 2))
+        for chosen in combinations(members, size)
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(graphs())
+def test_counts_of_subgraphs_agree_with_enumeration(given_graph):
+    nodes, edges = given_graph
+    graph, near = built(nodes, edges), matrix(nodes, edges)
+    square = near @ near
+    assert graph.pairs().tolist() == sorted(map(list, edges))
+    assert graph.triangles() == cliques_in(near, range(nodes), 3)
+    assert graph.triangles_at().tolist() == (np.diag(square @ near) // 2).tolist()
+    expected = sorted(square[a, b] for a, b in edges)
+    assert sorted(graph.edge_triangles().tolist()) == expected
+    for size in range(1, 7):
+        assert graph.cliques(size) == cliques_in(near, range(nodes), size)
+    for size in (2, 3, 4):
+        assert graph.k_triangles(size) == sum(comb(int(square[a, b]), size) for a, b in edges)
+
+
+@settings(deadline=None, max_examples=150)
+@given(graphs(9))
+def test_pairs_agree_with_all_pairs(given_graph):
+    nodes, edges = given_graph
+    graph, near = built(nodes, edges), matrix(nodes, edges)
+    degrees, square = near.sum(axis=0), near @ near
+    found = {
+        (int(square[i, j]), int(degrees[i] + degrees[j] - 2 * square[i, j] - 2 * near[i, j]))
+        for i, j in combinations(range(nodes), 2)
+    }
+    front = {
+        (a, b)
+        for a, b in found
+        if not any((c >= a and d >= b) and (c, d) != (a, b) for c, d in found)
+    }
+    shared, half = graph.pair_frontier()
+    assert set(zip(shared.tolist(), half.tolist(), strict=True)) == front
+    assert graph.most_common() == max(a for a, _ in found)
+    for least in (1, 2, 3):
+        close = {(*sorted((i, j)), a) for i, j, a in graph.close_pairs(least).tolist()}
+        assert close == {
+            (i, j, int(square[i, j]))
+            for i, j in combinations(range(nodes), 2)
+            if square[i, j] >= least
+        }
+    pairs = np.array(list(combinations(range(nodes), 2)))
+    for size in (1, 2, 3):
+        expected = [
+            cliques_in(near, np.flatnonzero(near[i] & near[j]), size) for i, j in pairs.tolist()
+        ]
+        assert graph.cliques_among(pairs, size) == expected
+
+
+@settings(deadline=None, max_examples=300)
+@given(graphs(9))
+def test_star_pairs_cover_all_pairs(given_graph):
+    nodes, edges = given_graph
+    graph, near = built(nodes, edges), matrix(nodes, edges)
+    degrees = near.sum(axis=0)
+    all_pairs = {
+        tuple(sorted((int(degrees[i] - near[i, j]), int(degrees[j] - near[i, j])), reverse=True))
+        for i, j in combinations(range(nodes), 2)
+    }
+    chosen = set(graph.star_pairs())
+    assert chosen <= all_pairs
+    assert all(any(a <= c and b <= d for c, d in chosen) for a, b in all_pairs)
+
+
+@settings(deadline=None, max_examples=60)
+@given(graphs(7), st.integers(2, 4))
+def test_the_change_of_k_triangles_agrees_with_toggling(given_graph, size):
+    nodes, edges = given_graph
+    here = built(nodes, edges)
+    changes = [
+        abs(built(nodes, list(set(edges) ^ {pair})).k_triangles(size) - here.k_triangles(size))
+        for pair in combinations(range(nodes), 2)
+    ]
+    assert here.k_triangle_change(size) == max(changes)
+
+
+def test_counts_beyond_64_bits_are_exact():
+    # Two nodes, joined to each other and to 68 others.
+    spokes = [(end, other) for end in (0, 1) for other in range(2, 70)]
+    graph = built(70, [(0, 1), *spokes])
+    assert graph.k_triangles(30) == comb(68, 30) > 2**63
+    assert graph.k_triangle_change(30) == comb(68, 30)
+    whole = built(40, list(combinations(range(40), 2)))
+    assert whole.cliques(4) == comb(40, 4)
+    assert whole.k_triangle_change(3) == 7 * comb(38, 3)
 
 
 def test_a_graph_without_edges():

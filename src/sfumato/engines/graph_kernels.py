@@ -1,0 +1,409 @@
+"""The hot loops of counting in graphs, compiled by Numba.
+
+Imported only when something is counted. Nodes are numbered by falling degree here, and every row of
+the adjacency is sorted, so that the neighbours of higher degree are the front part of a row. What
+these loops return is private; how long they take depends on the graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = [
+    "adjacency_rows",
+    "cliques_among",
+    "cliques_of",
+    "close_pairs",
+    "frontier",
+    "renumbered",
+    "triangles_by_edge",
+    "weightiest_pairs",
+]
+
+#: Counts are carried over into a second word at this size.
+CARRY = 1 << 62
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def adjacency_rows(low: Any, high: Any, nodes: int) -> Any:
+    """Return the rows of the symmetric adjacency of sorted pairs low < high, each row sorted."""
+    starts = np.zeros(nodes + 1, dtype=np.int64)
+    for edge in range(len(low)):
+        starts[low[edge] + 1] += 1
+        starts[high[edge] + 1] += 1
+    for node in range(nodes):
+        starts[node + 1] += starts[node]
+    place = starts[:-1].copy()
+    neighbours = np.empty(2 * len(low), dtype=np.int32)
+    # First the smaller neighbours of every node, in order; then the larger ones.
+    for edge in range(len(low)):
+        neighbours[place[high[edge]]] = low[edge]
+        place[high[edge]] += 1
+    for edge in range(len(low)):
+        neighbours[place[low[edge]]] = high[edge]
+        place[low[edge]] += 1
+    return starts, neighbours
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def renumbered(starts: Any, neighbours: Any, order: Any, rank: Any) -> Any:
+    """Return the rows with node order[i] called i, each row sorted."""
+    nodes = len(order)
+    fresh = np.zeros(nodes + 1, dtype=np.int64)
+    for node in range(nodes):
+        fresh[node + 1] = fresh[node] + starts[order[node] + 1] - starts[order[node]]
+    place = fresh[:-1].copy()
+    rows = np.empty(len(neighbours), dtype=np.int32)
+    for node in range(nodes):
+        old = order[node]
+        for at in range(starts[old], starts[old + 1]):
+            other = rank[neighbours[at]]
+            rows[place[other]] = node
+            place[other] += 1
+    return fresh, rows
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def triangles_by_edge(starts: Any, neighbours: Any) -> Any:
+    """Return for every place of a row how many triangles its edge is in, at the larger end only.
+
+    Each triangle is found once, from its node of lowest degree.
+    """
+    nodes = len(starts) - 1
+    counts = np.zeros(len(neighbours), dtype=np.int64)
+    where = np.full(nodes, -1, dtype=np.int64)
+    for node in range(nodes):
+        for at in range(starts[node], starts[node + 1]):
+            if neighbours[at] >= node:
+                break
+            where[neighbours[at]] = at
+        for at in range(starts[node], starts[node + 1]):
+            middle = neighbours[at]
+            if middle >= node:
+                break
+            for second in range(starts[middle], starts[middle + 1]):
+                third = neighbours[second]
+                if third >= middle:
+                    break
+                if where[third] >= 0:
+                    counts[at] += 1
+                    counts[second] += 1
+                    counts[where[third]] += 1
+        for at in range(starts[node], starts[node + 1]):
+            if neighbours[at] >= node:
+                break
+            where[neighbours[at]] = -1
+    return counts
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _may_matter(best: Any, degree: int, other: int) -> bool:
+    """Tell whether nodes of these degrees could have (a, b) that no found pair dominates."""
+    for shared in range(other + 1):
+        half = degree + other - 2 * shared
+        if shared >= len(best) or best[shared] < half:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _found(best: Any, shared: int, half: int) -> None:
+    """Write a pair down: best[a] is the largest b of pairs with at least a common neighbours."""
+    place = shared
+    while place >= 0 and best[place] < half:
+        best[place] = half
+        place -= 1
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def frontier(starts: Any, neighbours: Any) -> Any:
+    """Return the largest b of all pairs with at least a common neighbours, for each a; −1: none.
+
+    Nodes come by falling degree, and each is paired with later ones only; as soon as no two nodes
+    of the degrees that are left could add anything, the search ends.
+    """
+    nodes = len(starts) - 1
+    widest = 0 if nodes == 0 else starts[1] - starts[0]
+    best = np.full(widest + 1, -1, dtype=np.int64)
+    counts = np.zeros(nodes, dtype=np.int64)
+    touched = np.empty(nodes, dtype=np.int64)
+    adjacent = np.zeros(nodes, dtype=np.bool_)
+    for node in range(nodes - 1):
+        degree = starts[node + 1] - starts[node]
+        following = starts[node + 2] - starts[node + 1]
+        if not _may_matter(best, degree, following):
+            break
+        many = 0
+        for at in range(starts[node], starts[node + 1]):
+            middle = neighbours[at]
+            adjacent[middle] = True
+            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
+                other = neighbours[second]
+                if other <= node:
+                    break
+                if counts[other] == 0:
+                    touched[many] = other
+                    many += 1
+                counts[other] += 1
+        for number in range(many):
+            other = touched[number]
+            shared = counts[other]
+            half = degree + starts[other + 1] - starts[other] - 2 * shared
+            if adjacent[other]:
+                half -= 2
+            if best[shared] < half:
+                _found(best, shared, half)
+        # Without a common neighbour: the first few nodes of the highest degree decide.
+        for other in range(node + 1, nodes):
+            half = degree + starts[other + 1] - starts[other]
+            if half <= best[0]:
+                break
+            if counts[other] == 0:
+                if adjacent[other]:
+                    half -= 2
+                if best[0] < half:
+                    best[0] = half
+        for number in range(many):
+            counts[touched[number]] = 0
+        for at in range(starts[node], starts[node + 1]):
+            adjacent[neighbours[at]] = False
+    return best
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def close_pairs(starts: Any, neighbours: Any, least: int) -> Any:
+    """Return all pairs with at least so many common neighbours (one or more), and how many."""
+    nodes = len(starts) - 1
+    counts = np.zeros(nodes, dtype=np.int64)
+    touched = np.empty(nodes, dtype=np.int64)
+    size, filled = 1024, 0
+    pairs = np.empty((size, 3), dtype=np.int64)
+    for node in range(nodes):
+        if starts[node + 1] - starts[node] < least:
+            break
+        many = 0
+        for at in range(starts[node], starts[node + 1]):
+            middle = neighbours[at]
+            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
+                other = neighbours[second]
+                if other <= node:
+                    break
+                if counts[other] == 0:
+                    touched[many] = other
+                    many += 1
+                counts[other] += 1
+        for number in range(many):
+            other = touched[number]
+            if counts[other] >= least:
+                if filled == size:
+                    size *= 2
+                    larger = np.empty((size, 3), dtype=np.int64)
+                    larger[:filled] = pairs[:filled]
+                    pairs = larger
+                pairs[filled, 0] = node
+                pairs[filled, 1] = other
+                pairs[filled, 2] = counts[other]
+                filled += 1
+            counts[other] = 0
+    return pairs[:filled]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def weightiest_pairs(
+    starts: Any,
+    neighbours: Any,
+    shared: Any,
+    own: Any,
+    apart: Any,
+    joined: Any,
+    slack: float,
+) -> Any:
+    """Return the largest weight of a pair, and the pairs that have it or nearly so.
+
+    The weight is that of the pair itself and Σ over common neighbours of those of their edges.
+
+    Parameters
+    ----------
+    starts, neighbours
+        The rows.
+    shared
+        For every place of a row, how many common neighbours its edge has.
+    own
+        The weight of a pair with a common neighbours.
+    apart, joined
+        The weight of an edge with a common neighbours, where the pair is not, or is, adjacent.
+    slack
+        Pairs within this part of the largest are returned too, for an exact second look.
+    """
+    nodes = len(starts) - 1
+    counts = np.zeros(nodes, dtype=np.int64)
+    far = np.zeros(nodes, dtype=np.float64)
+    near = np.zeros(nodes, dtype=np.float64)
+    touched = np.empty(nodes, dtype=np.int64)
+    adjacent = np.zeros(nodes, dtype=np.bool_)
+    largest = 0.0
+    size, filled = 1024, 0
+    pairs = np.empty((size, 2), dtype=np.int64)
+    values = np.empty(size, dtype=np.float64)
+    for node in range(nodes):
+        many = 0
+        for at in range(starts[node], starts[node + 1]):
+            middle = neighbours[at]
+            adjacent[middle] = True
+            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
+                other = neighbours[second]
+                if other <= node:
+                    break
+                if counts[other] == 0:
+                    touched[many] = other
+                    many += 1
+                counts[other] += 1
+                far[other] += apart[shared[at]] + apart[shared[second]]
+                near[other] += joined[shared[at]] + joined[shared[second]]
+        for number in range(many):
+            other = touched[number]
+            value = own[counts[other]] + (near[other] if adjacent[other] else far[other])
+            counts[other] = 0
+            far[other] = 0.0
+            near[other] = 0.0
+            if value < largest * (1 - slack):
+                continue
+            largest = max(largest, value)
+            if filled == size:
+                # What has fallen behind meanwhile makes room before more is taken.
+                kept = 0
+                for place in range(filled):
+                    if values[place] >= largest * (1 - slack):
+                        pairs[kept] = pairs[place]
+                        values[kept] = values[place]
+                        kept += 1
+                filled = kept
+                if filled > size // 2:
+                    size *= 2
+                    more_pairs = np.empty((size, 2), dtype=np.int64)
+                    more_values = np.empty(size, dtype=np.float64)
+                    more_pairs[:filled] = pairs[:filled]
+                    more_values[:filled] = values[:filled]
+                    pairs, values = more_pairs, more_values
+            pairs[filled, 0] = node
+            pairs[filled, 1] = other
+            values[filled] = value
+            filled += 1
+        for at in range(starts[node], starts[node + 1]):
+            adjacent[neighbours[at]] = False
+    return largest, pairs[:filled][values[:filled] >= largest * (1 - slack)]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _ones(word: Any) -> Any:
+    """Return the number of bits that are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _local_rows(starts: Any, neighbours: Any, members: Any, place: Any) -> Any:
+    """Return for each member, as bits, which later members it is joined to.
+
+    `place` holds −1 for every node, and does so again afterwards.
+    """
+    many = len(members)
+    rows = np.zeros((many, (many + 63) // 64), dtype=np.uint64)
+    for number in range(many):
+        place[members[number]] = number
+    for number in range(many):
+        node = members[number]
+        for at in range(starts[node], starts[node + 1]):
+            other = place[neighbours[at]]
+            if other > number:
+                rows[number, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
+    for number in range(many):
+        place[members[number]] = -1
+    return rows
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_local(rows: Any, size: int, total: Any) -> None:
+    """Add the number of cliques of so many members to `total`, two words with a carry."""
+    many, words = rows.shape
+    if size == 1:
+        total[0] += many
+    if size <= 1 or many < size:
+        return
+    # allowed[d] are the members that may still join the d that were chosen.
+    allowed = np.zeros((size, words), dtype=np.uint64)
+    for number in range(many):
+        allowed[0, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+    at = np.zeros(size, dtype=np.int64)
+    depth = 0
+    while depth >= 0:
+        number = at[depth]
+        while number < many and not (
+            (allowed[depth, number >> 6] >> np.uint64(number & 63)) & np.uint64(1)
+        ):
+            number += 1
+        if number >= many:
+            depth -= 1
+            continue
+        at[depth] = number + 1
+        if depth == size - 2:
+            for word in range(number >> 6, words):
+                total[0] += _ones(allowed[depth, word] & rows[number, word])
+            if total[0] >= CARRY:
+                total[0] -= CARRY
+                total[1] += 1
+        else:
+            for word in range(words):
+                allowed[depth + 1, word] = allowed[depth, word] & rows[number, word]
+            depth += 1
+            at[depth] = number + 1
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def cliques_of(starts: Any, neighbours: Any, size: int, total: Any) -> None:
+    """Add the number of cliques of `size` ≥ 2 nodes to `total`, each from its last node."""
+    nodes = len(starts) - 1
+    place = np.full(nodes, -1, dtype=np.int64)
+    for node in range(nodes):
+        end = starts[node]
+        while end < starts[node + 1] and neighbours[end] < node:
+            end += 1
+        if end - starts[node] >= size - 1:
+            rows = _local_rows(starts, neighbours, neighbours[starts[node] : end], place)
+            _count_local(rows, size - 1, total)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def cliques_among(starts: Any, neighbours: Any, pairs: Any, size: int) -> Any:
+    """Return for each pair the number of cliques of `size` nodes among its common neighbours.
+
+    Two columns: the count is the first plus `CARRY` times the second.
+    """
+    nodes = len(starts) - 1
+    place = np.full(nodes, -1, dtype=np.int64)
+    members = np.empty(nodes, dtype=np.int32)
+    counts = np.zeros((len(pairs), 2), dtype=np.int64)
+    for number in range(len(pairs)):
+        left, right = pairs[number, 0], pairs[number, 1]
+        first, second, many = starts[left], starts[right], 0
+        while first < starts[left + 1] and second < starts[right + 1]:
+            if neighbours[first] == neighbours[second]:
+                members[many] = neighbours[first]
+                many += 1
+                first += 1
+                second += 1
+            elif neighbours[first] < neighbours[second]:
+                first += 1
+            else:
+                second += 1
+        if many >= size:
+            rows = _local_rows(starts, neighbours, members[:many], place)
+            _count_local(rows, size, counts[number])
+    return counts
