@@ -91,13 +91,17 @@ def test_pairs_agree_with_all_pairs(given_graph):
     shared, half = graph.pair_frontier()
     assert set(zip(shared.tolist(), half.tolist(), strict=True)) == front
     assert graph.most_common() == max(a for a, _ in found)
-    for least in (1, 2, 3):
-        close = {(*sorted((i, j)), a) for i, j, a in graph.close_pairs(least).tolist()}
-        assert close == {
-            (i, j, int(square[i, j]))
-            for i, j in combinations(range(nodes), 2)
-            if square[i, j] >= least
+    for least in ([0] * 9, [0, 3, 2, 1, 0], [9, 9, 0, 0, 0, 0, 0, 0, 0], [0, 5, 4, 9, 0, 1, 0]):
+        close = {
+            (*sorted((i, j)), a, b) for i, j, a, b in graph.close_pairs(np.array(least)).tolist()
         }
+        expected_close = set()
+        for i, j in combinations(range(nodes), 2):
+            a = int(square[i, j])
+            b = int(degrees[i] + degrees[j] - 2 * a - 2 * near[i, j])
+            if 1 <= a < len(least) and b >= least[a]:
+                expected_close.add((i, j, a, b))
+        assert close == expected_close
     pairs = np.array(list(combinations(range(nodes), 2)))
     for size in (1, 2, 3):
         expected = [

@@ -174,19 +174,34 @@ def frontier(starts: Any, neighbours: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def close_pairs(starts: Any, neighbours: Any, least: int) -> Any:
-    """Return all pairs with at least so many common neighbours (one or more), and how many."""
+def _may_be_wanted(least: Any, degree: int, other: int) -> bool:
+    """Tell whether nodes of these degrees could have (a, b) with b at least least[a]."""
+    for shared in range(1, min(other + 1, len(least))):
+        if degree + other - 2 * shared >= least[shared]:
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def close_pairs(starts: Any, neighbours: Any, least: Any) -> Any:
+    """Return all pairs of a ≥ 1 common neighbours with b at least least[a], with their a and b.
+
+    Pairs with more common neighbours than `least` is long are left out.
+    """
     nodes = len(starts) - 1
     counts = np.zeros(nodes, dtype=np.int64)
     touched = np.empty(nodes, dtype=np.int64)
+    adjacent = np.zeros(nodes, dtype=np.bool_)
     size, filled = 1024, 0
-    pairs = np.empty((size, 3), dtype=np.int64)
-    for node in range(nodes):
-        if starts[node + 1] - starts[node] < least:
+    pairs = np.empty((size, 4), dtype=np.int64)
+    for node in range(nodes - 1):
+        degree = starts[node + 1] - starts[node]
+        if not _may_be_wanted(least, degree, starts[node + 2] - starts[node + 1]):
             break
         many = 0
         for at in range(starts[node], starts[node + 1]):
             middle = neighbours[at]
+            adjacent[middle] = True
             for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
                 other = neighbours[second]
                 if other <= node:
@@ -197,17 +212,24 @@ def close_pairs(starts: Any, neighbours: Any, least: int) -> Any:
                 counts[other] += 1
         for number in range(many):
             other = touched[number]
-            if counts[other] >= least:
+            shared = counts[other]
+            counts[other] = 0
+            half = degree + starts[other + 1] - starts[other] - 2 * shared
+            if adjacent[other]:
+                half -= 2
+            if shared < len(least) and half >= least[shared]:
                 if filled == size:
                     size *= 2
-                    larger = np.empty((size, 3), dtype=np.int64)
+                    larger = np.empty((size, 4), dtype=np.int64)
                     larger[:filled] = pairs[:filled]
                     pairs = larger
                 pairs[filled, 0] = node
                 pairs[filled, 1] = other
-                pairs[filled, 2] = counts[other]
+                pairs[filled, 2] = shared
+                pairs[filled, 3] = half
                 filled += 1
-            counts[other] = 0
+        for at in range(starts[node], starts[node + 1]):
+            adjacent[neighbours[at]] = False
     return pairs[:filled]
 
 

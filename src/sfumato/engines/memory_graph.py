@@ -174,13 +174,23 @@ class MemoryGraph:
         shared = np.flatnonzero(best > following)
         return shared.astype(np.int64), best[shared]
 
-    def close_pairs(self, least: int) -> Integers64:
-        """Return all pairs of at least so many common neighbours: two nodes, and how many."""
+    def close_pairs(self, least: Integers64) -> Integers64:
+        """Return all pairs of a ≥ 1 common neighbours with b at least least[a].
+
+        Parameters
+        ----------
+        least
+            For each number a of common neighbours, from 0, the least b (as in `pair_frontier`) of
+            the pairs that are wanted; none with larger a are.
+
+        Returns
+        -------
+        pairs
+            Two nodes, a and b in every row.
+        """
         from sfumato.engines.graph_kernels import close_pairs
 
-        if least < 1:
-            raise ValueError(f"least must be at least 1; got {least}")
-        pairs: Integers64 = close_pairs(*self._sorted, least)
+        pairs: Integers64 = close_pairs(*self._sorted, np.asarray(least, dtype=np.int64))
         pairs[:, :2] = self._order[pairs[:, :2]]
         return pairs
 

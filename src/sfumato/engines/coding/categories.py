@@ -98,12 +98,13 @@ class Categories(Coding):
     def _read(self, series: pl.Series) -> Masks:
         if self.textual:
             return self._read_text(series)
-        wholes = Wholes.read(series)
-        order = np.argsort(np.array([value % 2**64 for value in self._wholes], dtype=np.uint64))
-        keys = np.array([self._wholes[i] % 2**64 for i in order], dtype=np.uint64)
+        wholes, values = Wholes.read(series), self._wholes
+        unsorted = np.array([value % 2**64 for value in values], dtype=np.uint64)
+        order = np.argsort(unsorted)
+        keys = unsorted[order]
         place = np.minimum(np.searchsorted(keys, wholes.bits), len(keys) - 1)
         codes = order[place]
-        large = np.array([value >= 2**63 for value in self._wholes])
+        large = np.array([value >= 2**63 for value in values])
         found = (keys[place] == wholes.bits) & (large[codes] == wholes.large)
         outside = ~found | (wholes.beyond != 0)
         there = ~wholes.missing & ~wholes.unreadable

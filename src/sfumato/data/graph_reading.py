@@ -1,0 +1,220 @@
+"""From edge lists, matrices and other libraries' graphs to two columns of ends.
+
+Nothing here decides what a node is: an end is only read, and named by its row where it cannot be.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.data.frames import columns_of, is_relation, names_of
+from sfumato.engines.errors import DataError, Problem, without_values
+from sfumato.engines.files import DAMAGED, TableFile
+from sfumato.engines.reading import series_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Ends", "ends_of", "file_ends"]
+
+LEFT, RIGHT = "first node", "second node"
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The two ends of every edge as they were given, and the nodes that came along with them.
+
+    Parameters
+    ----------
+    left, right
+        One value for each edge.
+    own
+        The node set, where the source has one of its own: how many, or their labels.
+    """
+
+    left: pl.Series
+    right: pl.Series
+    own: int | tuple[Any, ...] | None = None
+
+
+def ends_of(source: Any) -> Ends:
+    """Return the ends of the edges of anything that holds a graph."""
+    module = type(source).__module__.split(".")[0]
+    if isinstance(source, str | bytes | Path):
+        raise DataError(
+            Problem(
+                wrong="a graph is made from edges, not from a path",
+                remedy="Read a file with read_graph(path, nodes=…).",
+            )
+        )
+    if module == "igraph":
+        return _from_igraph(source)
+    if hasattr(source, "nodes") and hasattr(source, "is_multigraph"):
+        return _from_networkx(source)
+    if hasattr(source, "tocoo"):
+        return _from_matrix(source)
+    if is_relation(source) or hasattr(source, "columns") or hasattr(source, "column_names"):
+        return _from_frame(source)
+    return _from_pairs(source)
+
+
+def _from_networkx(graph: Any) -> Ends:
+    pairs = [(left, right) for left, right in graph.edges()]
+    return Ends(*_columns(pairs), own=tuple(graph.nodes()))
+
+
+def _from_igraph(graph: Any) -> Ends:
+    left, right = _columns(graph.get_edgelist())
+    if "name" not in graph.vs.attributes():
+        return Ends(left, right, own=graph.vcount())
+    names = series_of(list(graph.vs["name"]))
+    return Ends(names.gather(left), names.gather(right), own=tuple(names.to_list()))
+
+
+def _from_matrix(matrix: Any) -> Ends:
+    if matrix.shape[0] != matrix.shape[1]:
+        raise DataError(
+            Problem(
+                wrong=f"an adjacency matrix is square; this one is {matrix.shape}",
+                remedy="Give a square matrix, or a list of edges.",
+            )
+        )
+    import polars as pl
+
+    entries = matrix.tocoo()
+    there = entries.data != 0
+    left, right = (np.asarray(end)[there].astype(np.int64) for end in (entries.row, entries.col))
+    return Ends(pl.Series(left), pl.Series(right), own=int(matrix.shape[0]))
+
+
+def _from_frame(frame: Any) -> Ends:
+    names = names_of(frame)
+    if len(names) != 2:
+        raise DataError(
+            Problem(
+                wrong="a frame of edges has two columns, one for each end; this one has "
+                f"{len(names)}",
+                remedy="Select the two columns that name the nodes.",
+            )
+        )
+    if is_relation(frame):
+        from sfumato.engines.duckdb import read_relation
+
+        columns = read_relation(frame, names)
+    else:
+        columns = columns_of(frame, names)
+    return Ends(columns[names[0]], columns[names[1]])
+
+
+def _from_pairs(source: Any) -> Ends:
+    import polars as pl
+
+    if isinstance(source, np.ndarray) and source.dtype.kind in "iu":
+        array = source.reshape(-1, 2) if source.size == 0 else source
+        if array.ndim == 2 and array.shape[1] == 2:
+            left, right = np.ascontiguousarray(array.T)
+            return Ends(pl.Series(left), pl.Series(right))
+    try:
+        pairs = [tuple(pair) for pair in source]
+    except TypeError:
+        pairs = [()]
+    wrong = [number for number, pair in enumerate(pairs, start=1) if len(pair) != 2]
+    if wrong:
+        raise DataError(
+            Problem(
+                row=wrong[0],
+                more=len(wrong) - 1,
+                wrong="an edge is a pair of nodes",
+                remedy="Give an array of shape (edges, 2) or a list of pairs; leave weights out.",
+            )
+        )
+    return Ends(*_columns(pairs))
+
+
+def _columns(pairs: Sequence[tuple[Any, Any]]) -> tuple[pl.Series, pl.Series]:
+    left, right = ([pair[end] for pair in pairs] for end in (0, 1))
+    return series_of(left), series_of(right)
+
+
+def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str) -> Ends:
+    """Return the ends of the edges of a file.
+
+    Parameters
+    ----------
+    path
+        An edge list: on each line two nodes with blanks, tabs, a comma or a semicolon between
+        them, whatever follows not looked at; plain, .gz or .xz. Or, with `columns`, a table.
+    columns
+        The two columns of a CSV or Parquet file that name the nodes.
+    comment
+        Lines that begin with this are not looked at.
+    """
+    if columns is not None:
+        if len(columns) != 2 or isinstance(columns, str):
+            raise ValueError(f"columns are two names, one for each end of an edge; got {columns!r}")
+        table = TableFile(path).read(list(columns))
+        return Ends(table[columns[0]], table[columns[1]])
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    return _edge_list(path, comment)
+
+
+def _edge_list(path: Path, comment: str) -> Ends:
+    import polars as pl
+
+    def read() -> pl.Series:
+        data = _unpacked(path)
+        if not data.strip():
+            return pl.Series([], dtype=pl.String)
+        # No line holds the separator or a quote, so that each is one field.
+        frame = pl.read_csv(
+            io.BytesIO(data),
+            has_header=False,
+            separator="\x01",
+            quote_char=None,
+            infer_schema=False,
+            truncate_ragged_lines=False,
+        )
+        return frame.to_series().fill_null("").str.strip_chars()
+
+    failures = (pl.exceptions.PolarsError, *DAMAGED)
+    lines = without_values(read, failures, lambda: _unreadable(path))
+    skipped = (lines == "") | lines.str.starts_with(comment) if comment else lines == ""
+    parts = lines.str.extract_groups(r"^([^\s,;]+)[\s,;]+([^\s,;]+)").struct.unnest()
+    left, right = (parts.to_series(end) for end in (0, 1))
+    wrong = np.flatnonzero((~skipped & left.is_null()).to_numpy())
+    if len(wrong):
+        raise DataError(
+            Problem(
+                row=int(wrong[0]) + 1,
+                more=len(wrong) - 1,
+                wrong=f"a line of {path.name} does not name two nodes",
+                remedy="Write two nodes on each line, with a blank, a tab or a comma between them; "
+                f"lines that begin with {comment!r} are not looked at.",
+            )
+        )
+    return Ends(left.filter(~skipped), right.filter(~skipped))
+
+
+def _unpacked(path: Path) -> bytes:
+    import gzip
+    import lzma
+
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    return lzma.decompress(path.read_bytes()) if suffix == ".xz" else path.read_bytes()
+
+
+def _unreadable(path: Path) -> Problem:
+    return Problem(
+        wrong=f"{path.name} cannot be read as an edge list: it must be text in UTF-8, plain or "
+        "packed as .gz or .xz",
+        remedy="It may be damaged or of another encoding; write it again.",
+    )

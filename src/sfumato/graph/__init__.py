@@ -1,0 +1,1 @@
+"""Private statistics of graphs whose nodes are public and whose edges are not."""
