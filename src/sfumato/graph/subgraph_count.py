@@ -1,0 +1,236 @@
+"""How many triangles, stars, cliques or k-triangles a graph has.
+
+The noise follows the graph's own sensitivity: by a ladder, or by a smooth bound with Cauchy noise.
+Which of them is taken is decided by the shape, the number of nodes and ε, never by the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
+from sfumato.graph.number import NumberRelease
+from sfumato.graph.shapes import SHAPES, Shape
+from sfumato.mechanisms.ladder import LadderInput, LadderNoise, ladder_quantile
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput
+from sfumato.mechanisms.smooth_calibration import smooth_maximum
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Basis
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import Flag, OneOf, OrNone, Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["SubgraphCount"]
+
+MECHANISMS = ("auto", "ladder", "smooth", "laplace")
+#: Plain noise is drawn in 64 bits; its scale stays below this.
+LARGEST_SCALE = 2**52
+#: Smooth noise is the better one while ε times the usual number of common neighbours, about the
+#: root of the number of nodes, is below this.
+SMOOTH_BELOW = Fraction(5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubgraphCount(Method[Graph, NumberRelease]):
+    """Release how many subgraphs of a shape a graph has.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge.
+    shape
+        `"triangle"`, `"star"` (a node with k neighbours), `"clique"` (k nodes all joined) or
+        `"k-triangle"` (k triangles on one edge).
+    k
+        The size of a star, clique or k-triangle.
+    mechanism
+        `"ladder"`, `"smooth"` (Cauchy noise on a smooth bound; triangles and stars), `"laplace"`
+        (noise of the global sensitivity), or `"auto"`.
+    rungs
+        For cliques, `"tight"` or the wider `"paper"` ladder.
+    variant
+        `"published"` is the printed k-triangle ladder, whose proof fails for k = 3, 4 and 5.
+    accept_unproven
+        Needed for a published ladder whose proof fails.
+
+    Notes
+    -----
+    Privacy: a count changes between neighbours by at most what its ladder or smooth bound says;
+    both are proved for one edge added or removed (docs/proofs/subgraph-counts.md).
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "subgraph-counts.md"
+
+    shape: str = parameter(OneOf(SHAPES), "triangle")
+    k: int | None = parameter(OrNone(Whole(2)), None)
+    mechanism: str = parameter(OneOf(MECHANISMS), "auto")
+    rungs: str = parameter(OneOf(("tight", "paper")), "tight")
+    variant: str = parameter(OneOf(("proved", "published")), "proved")
+    accept_unproven: bool = parameter(Flag(), False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k is None and self.shape != "triangle":
+            raise ValueError(f"say how large: k of a {self.shape}")
+        shape = self._shape
+        if self.mechanism == "smooth" and not self._exact:
+            raise ValueError(
+                "smooth noise needs the local sensitivity at every distance, which is known for "
+                f"triangles and stars; use the ladder for {shape.words}"
+            )
+        if not self._proved and not self.accept_unproven:
+            raise ValueError(
+                f"the published ladder of {shape.words} is not private; use variant='proved', or "
+                "set accept_unproven=True for a comparison that promises nothing"
+            )
+
+    @property
+    def _shape(self) -> Shape:
+        return Shape(self.shape, 3 if self.k is None else self.k)
+
+    @property
+    def _exact(self) -> bool:
+        """Whether LS(g, t) itself is known."""
+        return self.shape in ("triangle", "star") or self._shape == Shape("clique", 3)
+
+    @property
+    def _proved(self) -> bool:
+        return not (
+            self.variant == "published" and self.shape == "k-triangle" and self.k in (3, 4, 5)
+        )
+
+    @property
+    def basis(self) -> Basis:
+        """Proved, but for the printed ladder of k-triangles."""
+        return Basis.PROVED if self._proved else Basis.PUBLISHED
+
+    def chosen(self, public: GraphPublic) -> str:
+        """Return which mechanism is used, from public facts."""
+        if self.mechanism != "auto":
+            return self.mechanism
+        reach = Fraction(str(self.epsilon)) * Fraction(math.isqrt(public.nodes))
+        return "smooth" if self._exact and reach < SMOOTH_BELOW else "ladder"
+
+    def check(self, public: GraphPublic) -> None:
+        """Raise where plain noise would not fit 64 bits."""
+        super().check(public)
+        if self.chosen(public) == "laplace":
+            cap = self._shape.global_sensitivity(public.nodes)
+            if cap / self._epsilon(public) > LARGEST_SCALE:
+                raise ValueError(
+                    f"{self._shape.words} on {public.nodes} nodes have a global sensitivity of "
+                    f"{cap:.3g}: plain noise of that scale says nothing; use the ladder"
+                )
+
+    def _epsilon(self, public: GraphPublic) -> Fraction:
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        return limit.epsilon
+
+    def _primitive(self, public: GraphPublic) -> LadderNoise | SmoothCauchy | GeometricNoise:
+        epsilon = self._epsilon(public)
+        cap = self._shape.global_sensitivity(public.nodes)
+        chosen = self.chosen(public)
+        if chosen == "ladder" or cap == 0:
+            return LadderNoise(epsilon=epsilon, cap=cap)
+        if chosen == "laplace":
+            return GeometricNoise(shape=(1,), sensitivity=Fraction(cap), epsilon=epsilon)
+        return SmoothCauchy(epsilon=epsilon, grid_exponent=0)
+
+    def plan(self, public: GraphPublic) -> Plan:
+        """Return the plan; how large the noise is follows the graph and cannot be told before."""
+        self.check(public)
+        primitive, shape = self._primitive(public), self._shape
+        if isinstance(primitive, GeometricNoise):
+            off = _margin(primitive)
+            noise = f"± {primitive.standard_deviation:.4g} (1 s.d.)"
+            error, figures = f"± {off:,.4g}", {"margin": off}
+        else:
+            words = {"ladder noise": "ladder", "smooth Cauchy noise": "smooth, Cauchy"}
+            noise, figures = words[primitive.kind], {}
+            error = "follows the graph, so it is private; expected_error tells the custodian"
+        step = PlanStep(
+            what=f"the number of {shape.words}",
+            loss=self.loss(),
+            noise=noise,
+            error=error,
+            figures=figures,
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def _measure(self, data: Graph, budget: Budget) -> None:
+        primitive = self._primitive(data.public)
+        budget.measure(primitive, self._input(primitive, data), label="count")
+
+    def _input(self, primitive: Any, data: Graph) -> Any:
+        """Return what the primitive looks at. Private."""
+        graph, shape = data.counts, self._shape
+        count = shape.count(graph)
+        if isinstance(primitive, GeometricNoise):
+            return np.array([min(count, 2**61)], dtype=np.int64)
+        cap = shape.global_sensitivity(graph.nodes)
+        if isinstance(primitive, LadderNoise):
+            widths = ladder(
+                shape,
+                graph,
+                rungs=last_rung(primitive.epsilon, cap),
+                paper=self.rungs == "paper",
+                published=self.variant == "published",
+            )
+            return LadderInput(count, widths)
+        return SmoothInput(count, self._bound(graph, primitive.beta, cap))
+
+    def _bound(self, graph: Any, beta: Fraction, cap: int) -> Fraction:
+        """Return the smooth bound S = max_t e^(−βt)·LS(g, t)."""
+        # Beyond this distance even the cap is worth less than the first term can be.
+        horizon = math.ceil(180 / beta)
+        widths = local_sensitivities(self._shape, graph, rungs=min(horizon, 2 * graph.nodes) + 1)
+        return smooth_maximum(lambda t: widths[min(t, len(widths) - 1)], beta, cap, horizon=horizon)
+
+    def expected_error(self, data: Graph, probability: float = 0.5) -> int:
+        """Return how far off the release will be at most, with a probability. NOT private.
+
+        Parameters
+        ----------
+        data
+            The private graph.
+        probability
+            One half gives the median error.
+
+        Notes
+        -----
+        The figure follows the graph: it is for the custodian's eyes and may not be published.
+        """
+        primitive = self._primitive(data.public)
+        given = self._input(primitive, data)
+        if isinstance(primitive, LadderNoise):
+            return ladder_quantile(given, probability, epsilon=primitive.epsilon, cap=primitive.cap)
+        if isinstance(primitive, GeometricNoise):
+            return math.ceil(-math.log1p(-probability) * float(primitive.scale))
+        scale = float(given.bound * primitive.calibration.factor)
+        return math.ceil(scale * math.tan(math.pi * probability / 2))
+
+    def _build(self, public: GraphPublic, transcript: Transcript) -> NumberRelease:
+        said = transcript["count"]
+        primitive = self._primitive(public)
+        return NumberRelease(
+            self._shape.words,
+            int(said[0]) if isinstance(primitive, GeometricNoise) else int(said),
+            margin=_margin(primitive) if isinstance(primitive, GeometricNoise) else None,
+            largest=self._shape.largest(public.nodes),
+        )
+
+
+def _margin(noise: GeometricNoise) -> float:
+    """Return what the noise exceeds once in twenty times: −scale·ln(1/20)."""
+    return float(noise.scale) * math.log(20)
