@@ -469,3 +469,22 @@ def test_every_level_joins_groups_of_the_level_before(shape, data):
     for fine, coarse in pairwise(coding.levels):
         assert len(set(zip(fine.tolist(), coarse.tolist(), strict=True))) == len(set(fine.tolist()))
         assert list(dict.fromkeys(coarse.tolist())) == list(range(max(coarse) + 1))
+
+
+def test_a_long_column_of_few_texts_is_read_as_each_of_its_rows_would_be():
+    texts = ["1", " 2 ", None, "", "x", "7", "2", "NA", "1.0", "1e400", "-3"]
+    long = pl.Series(texts * 40, dtype=pl.String)
+    codings = [
+        Categories(values=(1, 2)),
+        Categories(values=("1", "x", "NA"), missing="code"),
+        Numbers(edges=(0, 1, 2, 4), outside="clamp"),
+        Integers(low=0, high=3, bins=2),
+        Booleans(),
+        Dates(low=date(2000, 1, 1), high=date(2001, 1, 1), bins=4),
+    ]
+    for coding in codings:
+        whole = coding.encode(long)
+        parts = [coding.encode(long[row : row + 1]) for row in range(len(long))]
+        assert whole.codes.tolist() == [part.codes[0] for part in parts]
+        wrong = {row: part.faults[0].wrong for row, part in enumerate(parts) if part.faults}
+        assert {r: f.wrong for f in whole.faults for r in f.rows.tolist()} == wrong

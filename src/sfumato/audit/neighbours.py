@@ -58,7 +58,13 @@ def register(kind: str, maker: PairMaker) -> None:
 
 def _maker(public: Any) -> PairMaker:
     # The makers live in one module each and are imported when an audit needs them.
-    from sfumato.audit import report_pairs, table_pairs  # noqa: F401
+    from sfumato.audit import (  # noqa: F401
+        graph_pairs,
+        point_pairs,
+        report_pairs,
+        sequence_pairs,
+        table_pairs,
+    )
 
     if public.kind not in _makers:
         raise ValueError(f"no canonical neighbours are known for data of the kind {public.kind!r}")

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 __all__ = [
     "MOST_CELLS",
+    "ContextWalk",
     "Counts",
+    "GramWalk",
     "GraphCounts",
     "Integers64",
     "PointCounts",
     "Recoding",
     "SequenceCounts",
+    "Suffixes",
     "checked_set",
 ]
 
@@ -52,6 +55,14 @@ class Counts(Protocol):
 
         Axis j of a table is column `set[j]`, so its shape is the sizes of the set in the order
         given; the empty set gives the number of rows as an array of no axes.
+        """
+        ...
+
+    def together(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
+        """Return the cells of many tables, one table after another.
+
+        The tables differ, and each has one or more columns, in increasing order. It is what
+        `marginals` returns in a form that is made much faster for thousands of small tables.
         """
         ...
 
@@ -109,6 +120,77 @@ class PointCounts(Protocol):
         """
         ...
 
+    def histogram(self, shape: Sequence[int]) -> Integers64:
+        """Return the number of points in each cell of a grid of equal cells.
+
+        A coordinate of b bits falls into cell (coordinate · cells) >> b of its axis.
+        """
+        ...
+
+    def nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
+        """Return the number of points in each cell of grids within the cells of a grid.
+
+        Parameters
+        ----------
+        shape
+            The number of outer cells of each axis.
+        inner
+            An array of that shape: into how many equal parts each outer cell is cut along every
+            axis. Public.
+
+        Returns
+        -------
+        counts
+            For each outer cell in C order, its inner cells in C order.
+        """
+        ...
+
+
+class ContextWalk(Protocol):
+    """Contexts that grow to the left: a frontier, and what follows each context. Private."""
+
+    def histograms(self) -> Integers64:
+        """Return for each context of the frontier how often each symbol, and lastly the end, is
+        next; at first the frontier is the empty context.
+        """
+        ...
+
+    def descend(self, split: NDArray[np.bool_]) -> None:
+        """Replace the frontier by the children of the contexts that are split.
+
+        A context gets one child for every symbol, in order, and lastly one for the start, put
+        before it. What begins with the start is never split.
+        """
+        ...
+
+
+class GramWalk(Protocol):
+    """Strings that grow to the right: a frontier, and how often each occurs. Private."""
+
+    def counts(self) -> Integers64:
+        """Return how often each string of the frontier occurs; at first that is the empty one,
+        which occurs once before every symbol or end.
+        """
+        ...
+
+    def descend(self, expand: NDArray[np.bool_]) -> None:
+        """Replace the frontier by the children of the strings that are expanded.
+
+        A string gets one child for every symbol, in order, and lastly one for the end, put
+        behind it. What ends is never expanded.
+        """
+        ...
+
+
+class Suffixes(Protocol):
+    """What follows any string, asked one string at a time, cheaply where its beginning was
+    asked about before. Private.
+    """
+
+    def followers(self, string: Sequence[int]) -> Integers64:
+        """Return how often each symbol, and lastly the end, comes right behind a string."""
+        ...
+
 
 @runtime_checkable
 class SequenceCounts(Protocol):
@@ -136,6 +218,32 @@ class SequenceCounts(Protocol):
         """Return for each context how often each symbol, and lastly the end, comes next."""
         ...
 
+    def lengths(self, candidates: Integers64) -> Integers64:
+        """Return how many sequences are at most as long as each candidate.
+
+        The end is counted as one symbol, the start is not. Candidates are in ascending order.
+        """
+        ...
+
+    def cut(self, longest: int) -> SequenceCounts:
+        """Return the sequences cut to their first `longest` symbols, the end counted as one.
+
+        One that is cut has no end.
+        """
+        ...
+
+    def contexts(self) -> ContextWalk:
+        """Return a walk over contexts that grow to the left, from the empty one."""
+        ...
+
+    def grams(self) -> GramWalk:
+        """Return a walk over strings that grow to the right, from the empty one."""
+        ...
+
+    def suffixes(self) -> Suffixes:
+        """Return what follows any string, for searches from strings to their extensions."""
+        ...
+
 
 @runtime_checkable
 class GraphCounts(Protocol):
@@ -151,12 +259,67 @@ class GraphCounts(Protocol):
         """The number of edges. Private."""
         ...
 
+    def pairs(self) -> Integers64:
+        """Return the edges, the smaller node first, in lexicographic order."""
+        ...
+
     def degrees(self) -> Integers64:
         """Return the degree of every node."""
         ...
 
     def common_neighbours(self, left: NDArray[Any], right: NDArray[Any]) -> Integers64:
         """Return for each pair of nodes how many neighbours they share."""
+        ...
+
+    def triangles(self) -> int:
+        """Return the number of triangles."""
+        ...
+
+    def triangles_at(self) -> Integers64:
+        """Return in how many triangles each node is."""
+        ...
+
+    def edge_triangles(self) -> Integers64:
+        """Return in how many triangles each edge is, in no particular order."""
+        ...
+
+    def cliques(self, size: int) -> int:
+        """Return the number of sets of so many nodes that are all joined to one another."""
+        ...
+
+    def cliques_among(self, pairs: Integers64, size: int) -> list[int]:
+        """Return for each pair of nodes the number of cliques among its common neighbours."""
+        ...
+
+    def k_triangles(self, size: int) -> int:
+        """Return the number of ways to put `size` triangles on one edge."""
+        ...
+
+    def k_triangle_change(self, size: int) -> int:
+        """Return by how much one edge, added or removed, can change that number at most."""
+        ...
+
+    def pair_frontier(self) -> tuple[Integers64, Integers64]:
+        """Return the pairs (a, b) that no pair of nodes exceeds in both, by rising a.
+
+        a is the number of common neighbours of two nodes, b that of nodes joined to exactly one of
+        them, the two themselves left out.
+        """
+        ...
+
+    def close_pairs(self, least: Integers64) -> Integers64:
+        """Return all pairs of a ≥ 1 common neighbours with b at least least[a]: nodes, a, b."""
+        ...
+
+    def most_common(self) -> int:
+        """Return the largest number of common neighbours of any two nodes."""
+        ...
+
+    def star_pairs(self) -> list[tuple[int, int]]:
+        """Return the degrees, without the edge between the two, of the pairs that matter to stars.
+
+        Every pair of nodes is at most one of them in both degrees, the larger coming first.
+        """
         ...
 
 

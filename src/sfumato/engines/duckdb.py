@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,15 @@ from sfumato.engines.memory import CodeTable, code_type
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_relation", "take_file", "take_relation"]
+__all__ = [
+    "Bound",
+    "Folder",
+    "file_chunks",
+    "read_relation",
+    "relation_chunks",
+    "take_file",
+    "take_relation",
+]
 
 CHUNK = 2**18
 """Rows that are in memory at once."""
@@ -51,10 +60,29 @@ def take_file(file: TableFile, recipe: Recipe) -> Taken:
     recipe
         What to take.
     """
+    folder = Folder()
+    with file_chunks(file, recipe.needed, folder) as chunks:
+        return _take(chunks, recipe, folder)
+
+
+@contextmanager
+def file_chunks(
+    file: TableFile, names: Sequence[str], folder: Folder
+) -> Iterator[Iterator[dict[str, pl.Series]]]:
+    """Read some columns of a CSV or Parquet file of any size in file order, chunk by chunk.
+
+    Parameters
+    ----------
+    file
+        The file; each of the columns is there once.
+    names
+        The columns.
+    folder
+        Where DuckDB may put what does not fit into memory.
+    """
     with importing("DuckDB", "duckdb"):
         import duckdb
     file.check()
-    folder = _Folder()
     settings = {
         "temp_directory": str(folder.path / "spill"),
         # Which rows of a person are the first ones must not depend on the run.
@@ -62,9 +90,9 @@ def take_file(file: TableFile, recipe: Recipe) -> Taken:
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
-        query = _query(file, recipe, folder.path)
+        query = _query(file, names, folder.path)
         relation = without_values(lambda: connection.sql(query), duckdb.Error, file.unreadable)
-        return _take(relation, recipe, folder, file.unreadable)
+        yield _chunks(relation, file.unreadable)
     finally:
         connection.close()
 
@@ -81,7 +109,12 @@ def take_relation(relation: Any, recipe: Recipe) -> Taken:
     """
     if recipe.person is not None:
         raise ValueError("the rows of a query have no fixed order, so none of them are the first")
-    return _take(_narrowed(relation, recipe.needed), recipe, _Folder(), _query_failed)
+    return _take(relation_chunks(relation, recipe.needed), recipe, Folder())
+
+
+def relation_chunks(relation: Any, names: Sequence[str]) -> Iterator[dict[str, pl.Series]]:
+    """Yield some columns of the result of a DuckDB query, chunk by chunk."""
+    return _chunks(_narrowed(relation, names), _query_failed)
 
 
 def read_relation(relation: Any, names: Sequence[str]) -> dict[str, pl.Series]:
@@ -109,17 +142,15 @@ def _quoted(text: str, mark: str) -> str:
     return mark + text.replace(mark, 2 * mark) + mark
 
 
-def _query(file: TableFile, recipe: Recipe, folder: Path) -> str:
+def _query(file: TableFile, names: Sequence[str], folder: Path) -> str:
     """Return the query that reads the needed columns of a file, a CSV file as text."""
     if file.parquet:
-        chosen = ", ".join(_quoted(name, '"') for name in recipe.needed)
+        chosen = ", ".join(_quoted(name, '"') for name in names)
         return f"SELECT {chosen} FROM read_parquet({_source(file, folder)})"
     header = file.names()
     # Columns are told apart by position, since a file may name one it does not need twice.
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    chosen = ", ".join(
-        f"c{header.index(name)} AS {_quoted(name, chr(34))}" for name in recipe.needed
-    )
+    chosen = ", ".join(f"c{header.index(name)} AS {_quoted(name, chr(34))}" for name in names)
     filled = ", ".join(f"c{i}" for i in range(len(header)))
     blank = f" WHERE coalesce({filled}) IS NOT NULL" if len(header) > 1 else ""
     compression = "gzip" if file.compression == "gz" else "none"
@@ -145,7 +176,7 @@ def _source(file: TableFile, folder: Path) -> str:
     return _quoted(str(path), "'")
 
 
-class _Folder:
+class Folder:
     """A private temporary folder that is removed with its last user."""
 
     def __init__(self) -> None:
@@ -157,14 +188,14 @@ class _Folder:
         return self.path / f"{number}.codes"
 
 
-def _take(relation: Any, recipe: Recipe, folder: _Folder, problem: Callable[[], Problem]) -> Taken:
-    """Encode a relation chunk by chunk into a folder, then bound contributions there."""
+def _take(chunks: Iterator[dict[str, pl.Series]], recipe: Recipe, folder: Folder) -> Taken:
+    """Encode a table chunk by chunk into a folder, then bound contributions there."""
     intake = Intake(recipe)
     types = [code_type(size) for size in recipe.sizes]
     files = [folder.column(i).open("wb") for i in range(len(types))]
-    bound = _Bound(folder.path / "persons.duckdb") if recipe.person else None
+    bound = Bound(folder.path / "persons.duckdb") if recipe.person else None
     try:
-        for columns in _chunks(relation, problem):
+        for columns in chunks:
             first = intake.rows
             codes, persons = intake.encode(columns)
             for file, column in zip(files, codes, strict=True):
@@ -208,7 +239,7 @@ def _chunks(relation: Any, problem: Callable[[], Problem]) -> Iterator[dict[str,
         yield {name: from_arrow(batch.column(i)) for i, name in enumerate(batch.schema.names)}
 
 
-class _Bound:
+class Bound:
     """Whose each row is, kept on disk until it is known which rows are within the bound."""
 
     def __init__(self, path: Path) -> None:

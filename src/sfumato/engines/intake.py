@@ -64,7 +64,7 @@ class Recipe:
             Problem(
                 field=name,
                 wrong="the table has no such column",
-                remedy="Add it, or take it out of the schema; names are case-sensitive.",
+                remedy="Add it, or declare the data without it; names are case-sensitive.",
             )
             if name not in present
             else Problem(

@@ -2,28 +2,33 @@
 
 Each split halves one axis, so a cell is a string of bits and the points of a cell are neighbours
 in the sorted order of the points' own bit strings (Morton's order when the axes take turns). A
-count is two binary searches. Points are handed in as integers on a public grid.
+count is two binary searches. Points are handed in as integers on a public grid; the keys are in
+memory, or mapped from a file that is larger, and cannot be written to afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import mmap
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.counts import Integers64
+from sfumato.engines.counts import MOST_CELLS, Integers64
+from sfumato.engines.weaving import Weaving, turns
 
-__all__ = ["MemoryPoints", "turns"]
+__all__ = ["MemoryPoints", "Weaving", "turns"]
 
+BLOCK = 2**16
+"""Keys that are unwoven at once: their coordinates stay in the cache."""
 
-def turns(dimensions: int, depth: int | None = None) -> tuple[int, ...]:
-    """Return the splits of Morton's order: the axes in turn, `depth` times each (64 in all)."""
-    if not 1 <= dimensions <= 64:
-        raise ValueError(f"points have 1 to 64 dimensions here; got {dimensions}")
-    times = 64 // dimensions if depth is None else depth
-    return tuple(range(dimensions)) * times
+MANY = 2**14
+"""Prefixes that are looked up at once: the pages they touch in a mapped file are few."""
+
+LONG = 2**22
+"""Keys of a mapped file that are in memory at once while all are looked at."""
 
 
 class MemoryPoints:
@@ -38,31 +43,29 @@ class MemoryPoints:
         Which axis each split halves, in order; at most 64 splits.
     """
 
-    __slots__ = ("_axes", "_keys")
+    __slots__ = ("_keys", "_weaving")
 
     def __init__(self, coordinates: NDArray[Any], axes: Sequence[int]) -> None:
         grid = np.asarray(coordinates)
-        self._axes = tuple(int(axis) for axis in axes)
         if grid.ndim != 2 or grid.dtype.kind not in "iu":
             raise ValueError("coordinates must be whole numbers of shape (points, dimensions)")
-        if len(self._axes) > 64 or any(not 0 <= a < grid.shape[1] for a in self._axes):
-            raise ValueError(
-                f"at most 64 splits of axes 0 to {grid.shape[1] - 1}; got {len(self._axes)} splits"
-            )
-        keys = np.zeros(len(grid), dtype=np.uint64)
-        left = [self._axes.count(axis) for axis in range(grid.shape[1])]
-        for axis, bits in enumerate(left):
+        weaving = Weaving(grid.shape[1], tuple(int(axis) for axis in axes))
+        for axis, bits in enumerate(weaving.bits):
             column = grid[:, axis]
             if len(grid) and (int(column.min()) < 0 or int(column.max()) >> bits):
                 raise ValueError(f"axis {axis} is split {bits} times and holds 0 to 2**{bits} − 1")
-        unsigned = grid.astype(np.uint64)
-        for axis in self._axes:
-            left[axis] -= 1
-            bit = (unsigned[:, axis] >> np.uint64(left[axis])) & np.uint64(1)
-            keys = (keys << np.uint64(1)) | bit
+        keys = weaving.keys(list(grid.T))
         keys.sort()
-        keys.flags.writeable = False
-        self._keys = keys
+        self._weaving = weaving
+        self._keys = _immutable(keys)
+
+    @classmethod
+    def of_keys(cls, keys: NDArray[np.uint64], weaving: Weaving) -> MemoryPoints:
+        """Return points by their keys, which are sorted already; a memory map is kept as it is."""
+        points = cls.__new__(cls)
+        points._weaving = weaving
+        points._keys = _immutable(keys) if _map_of(keys) is None else keys
+        return points
 
     @property
     def rows(self) -> int:
@@ -72,17 +75,22 @@ class MemoryPoints:
     @property
     def axes(self) -> tuple[int, ...]:
         """Which axis each successive split halves. Public."""
-        return self._axes
+        return self._weaving.axes
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """The read-only keys in increasing order. Private."""
+        return self._keys
 
     def __repr__(self) -> str:
-        return f"MemoryPoints(splits={len(self._axes)})"
+        return f"MemoryPoints(splits={len(self.axes)})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private points are not pickled; save a release of them instead")
 
     def cells(self, prefixes: NDArray[np.uint64], length: int) -> Integers64:
         """Return the number of points in each cell named by a prefix of `length` splits."""
-        splits = len(self._axes)
+        splits = len(self.axes)
         if not 0 <= length <= splits:
             raise ValueError(f"a prefix has 0 to {splits} splits; got {length}")
         wanted = np.asarray(prefixes, dtype=np.uint64)
@@ -90,8 +98,103 @@ class MemoryPoints:
             raise ValueError(f"a prefix of {length} splits is less than 2**{length}")
         if length == 0:
             return np.full(wanted.shape, self.rows, dtype=np.int64)
-        rest = np.uint64(splits - length)
+        found = np.empty(wanted.size, dtype=np.int64)
+        flat = wanted.reshape(-1)
+        for first in range(0, len(flat), MANY):
+            part = slice(first, first + MANY)
+            found[part] = self._between(flat[part], np.uint64(splits - length))
+        return found.reshape(wanted.shape)
+
+    def _between(self, prefixes: NDArray[np.uint64], rest: np.uint64) -> Integers64:
+        """Return the number of keys that begin with each prefix and go on for `rest` bits."""
         last = np.uint64((1 << int(rest)) - 1)
-        low = np.searchsorted(self._keys, wanted << rest, side="left")
-        high = np.searchsorted(self._keys, (wanted << rest) | last, side="right")
+        low = np.searchsorted(self._keys, prefixes << rest, side="left")
+        high = np.searchsorted(self._keys, (prefixes << rest) | last, side="right")
+        self._let_go()
         return (high - low).astype(np.int64)
+
+    def histogram(self, shape: Sequence[int]) -> Integers64:
+        """Return the number of points in each cell of a grid of equal cells."""
+        from sfumato.engines.point_kernels import count_grid
+
+        cells = self._shape(shape)
+        counts = np.zeros(prod(cells), dtype=np.int64)
+        sizes = np.array(cells, dtype=np.uint64)
+        for grid in self._blocks():
+            count_grid(grid, self._shifts, sizes, counts)
+        return counts.reshape(cells)
+
+    def nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
+        """Return the number of points in each cell of grids within the cells of a grid."""
+        from sfumato.engines.point_kernels import count_nested
+
+        cells = self._shape(shape)
+        parts = np.asarray(inner)
+        if parts.shape != cells or parts.dtype.kind not in "iu" or int(parts.min()) < 1:
+            raise ValueError("inner must hold a whole number from 1 for each cell of the grid")
+        if int(parts.max()) > MOST_CELLS:
+            raise ValueError(f"a cell has at most {MOST_CELLS} inner cells an axis")
+        # In floats first, since the exact number may not fit into 64 bits.
+        about = (parts.reshape(-1).astype(np.float64) ** len(cells)).sum()
+        _check_cells(int(min(about, 2.0**62)))
+        sizes = parts.reshape(-1).astype(np.int64) ** len(cells)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
+        counts = np.zeros(int(starts[-1]), dtype=np.int64)
+        divisions, outer = parts.reshape(-1).astype(np.uint64), np.array(cells, dtype=np.uint64)
+        for grid in self._blocks():
+            count_nested(grid, self._shifts, outer, divisions, starts, counts)
+        return counts
+
+    def _shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the numbers of cells of a grid, checked."""
+        cells = tuple(int(size) for size in shape)
+        if len(cells) != self._weaving.dimensions or min(cells) < 1:
+            raise ValueError(
+                f"a grid has 1 or more cells on each of {self._weaving.dimensions} axes; "
+                f"got {cells}"
+            )
+        _check_cells(prod(cells))
+        if max(self._weaving.bits) > 32:
+            raise ValueError("points are counted on a grid if no axis is split more than 32 times")
+        return cells
+
+    @property
+    def _shifts(self) -> NDArray[np.uint64]:
+        return np.array(self._weaving.bits, dtype=np.uint64)
+
+    def _blocks(self) -> Iterator[NDArray[np.uint64]]:
+        """Yield the coordinates of the points, block by block."""
+        for keys in self.blocks(BLOCK):
+            yield self._weaving.coordinates(keys)
+
+    def blocks(self, length: int) -> Iterator[NDArray[np.uint64]]:
+        """Yield the keys in increasing order, so many at a time. Private."""
+        for first in range(0, len(self._keys), length):
+            yield self._keys[first : first + length]
+            if (first // length) % max(1, LONG // length) == 0:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Leave the pages of a mapped file to the system, which keeps them if it has room."""
+        whole = _map_of(self._keys)
+        if whole is not None and hasattr(mmap, "MADV_DONTNEED"):
+            whole.madvise(mmap.MADV_DONTNEED)
+
+
+def _check_cells(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise ValueError(
+            f"the grid has {cells} cells, more than {MOST_CELLS}; ask for fewer on each axis"
+        )
+
+
+def _map_of(keys: NDArray[np.uint64]) -> mmap.mmap | None:
+    """Return the map of a file that keys lie in, if they do and nobody can write to it."""
+    base = keys.base
+    owner = base.obj if isinstance(base, memoryview) else base
+    return owner if isinstance(owner, mmap.mmap) and not keys.flags.writeable else None
+
+
+def _immutable(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a copy that nobody can make writable again."""
+    return np.frombuffer(keys.tobytes(), dtype=np.uint64)

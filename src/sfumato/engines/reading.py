@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING_TEXT", "UNREADABLE", "Days", "Floats", "Text", "Truth", "Wholes", "series_of"]
+__all__ = [
+    "MISSING_TEXT",
+    "UNREADABLE",
+    "Days",
+    "Floats",
+    "Text",
+    "Truth",
+    "Wholes",
+    "distinct_texts",
+    "series_of",
+]
 
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """Texts that mean a missing value, unless a category has that very name."""
@@ -296,6 +306,28 @@ class Truth:
         there = ~floats.missing & ~floats.unreadable
         true, false = there & (floats.values == 1.0), there & (floats.values == 0.0)
         return cls(true, floats.missing, ~true & ~false & ~floats.missing)
+
+
+FIRST_ROWS, FEW_TEXTS = 1024, 64
+"""Texts are read once each if the first rows do not have more different ones than this."""
+
+
+def distinct_texts(series: pl.Series) -> tuple[pl.Series, NDArray[Any] | None]:
+    """Return the different texts of a column, and which of them each row has.
+
+    Where they are many or the column is no text, it is the column itself. Reading goes by the value
+    alone, so the way it takes changes nothing besides the time.
+    """
+    import polars as pl
+
+    if series.dtype != pl.String or series.head(FIRST_ROWS).n_unique() > FEW_TEXTS:
+        return series, None
+    texts = series.drop_nulls().unique()
+    if len(texts) > len(series) // 8:
+        return series, None
+    places = series.cast(pl.Enum(texts)).to_physical().cast(pl.UInt32)
+    nothing = pl.Series([None], dtype=pl.String)
+    return pl.concat([texts, nothing]), places.fill_null(len(texts)).to_numpy()
 
 
 def series_of(values: Any) -> pl.Series:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.memory import code_type
-from sfumato.engines.reading import Floats, Text
+from sfumato.engines.reading import Floats, Text, distinct_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,7 +159,10 @@ class Coding(ABC):
 
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""
-        raw, missing, unreadable, outside = self._read(self._blanked(series))
+        distinct, places = distinct_texts(series)
+        raw, missing, unreadable, outside = (
+            mask if places is None else mask[places] for mask in self._read(self._blanked(distinct))
+        )
         faults: list[Fault] = []
         codes = np.where(missing | unreadable | outside, 0, raw)
         if self.outside == "clamp":

@@ -1,0 +1,318 @@
+"""Private points in a box.
+
+Points are checked and put on a public grid when they are taken in, before any door, for the
+custodian's eyes. From then on nothing but their sorted keys is kept, nothing of them is shown, and
+only counting engines see them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from sfumato.data.frames import columns_of, is_relation, names_of, require_order
+from sfumato.data.points_public import PointsPublic
+from sfumato.data.points_reading import array_columns, is_array, person_column
+from sfumato.engines.errors import DataError, Problem
+from sfumato.engines.files import TableFile
+from sfumato.engines.memory_points import MemoryPoints
+from sfumato.engines.point_intake import TakenPoints, stream_points, take_points
+from sfumato.privacy.canonical import canonical
+from sfumato.privacy.guarantee import Relation
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Points", "PointsPublic", "read_points"]
+
+DIGEST_BLOCK = 2**21
+
+Bounds = Sequence[Sequence[float]]
+
+
+class Points:
+    """Private points in a box of one dimension or more.
+
+    Parameters
+    ----------
+    values
+        An array of shape (points, axes), or a pandas, Polars or PyArrow frame or a DuckDB relation
+        whose columns `names` are the axes.
+    bounds
+        For each axis the least and the greatest value, both included. They are public: declare
+        them from what everybody knows, never from the data.
+    names
+        What the axes are called; for a frame, its columns.
+    unit
+        Whose contribution is protected: `"point"`, or `"person"` with up to `max_points` points.
+    relation
+        `"add_remove"`, or `"replace_one"` where the number of points is public.
+    person
+        For unit `"person"`: whose each point is, as an array or as the name of a frame's column.
+    max_points
+        For unit `"person"`: how many points of one person are used, the first ones in order.
+    rows_about
+        A public guess at the number of points, for plans.
+    outside
+        What becomes of points outside the bounds: `"refuse"`: an error; `"clamp"`: they are moved
+        to the nearest bound; `"drop"`: they are left out. The rule is public.
+    geographic
+        Whether the first axis is the longitude and the second the latitude, in degrees.
+
+    Raises
+    ------
+    DataError
+        If a value is missing, is no number, or lies outside bounds that refuse. All problems are
+        collected; they are named by axis and row, never by value.
+    """
+
+    __slots__ = ("_dropped", "_points", "_public")
+
+    _dropped: int
+    _points: MemoryPoints
+    _public: PointsPublic
+
+    def __init__(
+        self,
+        values: Any,
+        bounds: Bounds,
+        *,
+        names: Sequence[str] | None = None,
+        unit: str = "point",
+        relation: str = "add_remove",
+        person: Any = None,
+        max_points: int | None = None,
+        rows_about: int | None = None,
+        outside: str = "refuse",
+        geographic: bool = False,
+    ) -> None:
+        _check_source(values)
+        if names is None and not is_array(values):
+            names = [name for name in names_of(values) if name != person]
+        public = _declared(
+            bounds,
+            names=names,
+            unit=unit,
+            relation=relation,
+            person=_person_name(person, names),
+            max_points=max_points,
+            rows_about=rows_about,
+            outside=outside,
+            geographic=geographic,
+        )
+        taken = _taken(values, person, public)
+        self._fill(_with_rows(public, taken), taken)
+
+    @classmethod
+    def _of(cls, public: PointsPublic, taken: TakenPoints) -> Points:
+        points = cls.__new__(cls)
+        points._fill(public, taken)
+        return points
+
+    def _fill(self, public: PointsPublic, taken: TakenPoints) -> None:
+        object.__setattr__(self, "_points", taken.points)
+        object.__setattr__(self, "_dropped", taken.dropped)
+        object.__setattr__(self, "_public", public)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("points do not change; build others")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("private points are not pickled; save a release of them instead")
+
+    def __repr__(self) -> str:
+        public = self._public
+        pairs = zip(public.names, public.bounds, strict=True)
+        axes = ", ".join(f"{name}: {low:g} to {high:g}" for name, (low, high) in pairs)
+        rows = "" if public.rows is None else f", rows={public.rows}"
+        return f"Points({{{axes}}}, unit={public.unit}, relation={public.relation}{rows})"
+
+    @property
+    def public(self) -> PointsPublic:
+        """What is public about them."""
+        return self._public
+
+    @property
+    def counts(self) -> MemoryPoints:
+        """The engine that counts in them. Private."""
+        return self._points
+
+    @property
+    def dropped_points(self) -> int:
+        """How many points the bounds and the contribution bound left out. For the custodian."""
+        return self._dropped
+
+    def digest(self, key: bytes) -> bytes:
+        """Return HMAC-SHA256 of what is declared and of all points, which binds a ledger to them.
+
+        Without the key it tells nothing about the points, not even whether a guess is right. It
+        does not depend on their order.
+        """
+        if len(key) < 16:
+            raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
+        code = hmac.new(key, digestmod=hashlib.sha256)
+        # A guess at the number of points says nothing about them.
+        declared = canonical(replace(self._public, rows_about=None).to_json())
+        code.update(f"sfumato points 1 {len(declared)} {self._points.rows} ".encode())
+        code.update(declared)
+        for block in self._points.blocks(DIGEST_BLOCK):
+            code.update(block.astype(block.dtype.newbyteorder("<"), copy=False).tobytes())
+        return code.digest()
+
+
+def read_points(
+    path: str | Path,
+    *,
+    columns: Sequence[str],
+    bounds: Bounds,
+    engine: str = "auto",
+    separator: str | None = None,
+    person: str | None = None,
+    max_points: int | None = None,
+    unit: str = "point",
+    relation: str = "add_remove",
+    rows_about: int | None = None,
+    outside: str = "refuse",
+    geographic: bool = False,
+) -> Points:
+    """Read private points from a CSV file (plain, .gz or .xz) or a Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        The columns that are the axes.
+    bounds
+        As for `Points`.
+    engine
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the size
+        of the file. The answers are the same. DuckDB's way keeps 8 bytes a point in the folder
+        for temporary files, and as much again while it sorts them.
+    separator
+        What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+    person
+        For unit `"person"`: the column that tells whose point it is.
+    max_points, unit, relation, rows_about, outside, geographic
+        As for `Points`.
+
+    Raises
+    ------
+    DataError
+        As for `Points`, and for a CSV file that is not strictly one.
+    """
+    if engine not in ("auto", "memory", "duckdb"):
+        raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {engine!r}")
+    public = _declared(
+        bounds,
+        names=columns,
+        unit=unit,
+        relation=relation,
+        person=person,
+        max_points=max_points,
+        rows_about=rows_about,
+        outside=outside,
+        geographic=geographic,
+    )
+    file = TableFile(Path(path), separator)
+    recipe = public.recipe
+    recipe.check_names(file.names())
+    if engine == "duckdb" or (engine == "auto" and not file.fits_memory):
+        from sfumato.engines.duckdb import Folder, file_chunks
+
+        folder = Folder()
+        with file_chunks(file, recipe.needed, folder) as chunks:
+            taken = stream_points(chunks, recipe, public.weaving, folder)
+    else:
+        taken = take_points(file.read(recipe.needed), recipe, public.weaving)
+    return Points._of(_with_rows(public, taken), taken)
+
+
+def _declared(
+    bounds: Bounds,
+    *,
+    names: Sequence[str] | None,
+    person: str | None,
+    max_points: int | None,
+    **options: Any,
+) -> PointsPublic:
+    """Return the public part that the arguments declare."""
+    if (person is None) != (max_points is None):
+        raise ValueError('person and max_points go together, with unit = "person"')
+    if isinstance(names, str):
+        raise ValueError("the names of the axes must be a list of texts, one for each axis")
+    return PointsPublic(
+        bounds=bounds,  # type: ignore[arg-type]
+        names=() if names is None else tuple(names),
+        person=person,
+        contribution=1 if max_points is None else max_points,
+        **options,
+    )
+
+
+def _with_rows(public: PointsPublic, taken: TakenPoints) -> PointsPublic:
+    """Return the public part with the number of points where it is public."""
+    replaced = public.relation is Relation.REPLACE_ONE
+    return replace(public, rows=taken.points.rows) if replaced else public
+
+
+def _taken(values: Any, person: Any, public: PointsPublic) -> TakenPoints:
+    """Take in an array, a frame or a relation."""
+    recipe, weaving = public.recipe, public.weaving
+    if is_array(values):
+        columns = array_columns(values, public.names)
+        return take_points(_with_person(columns, person, public), recipe, weaving)
+    if person is not None:
+        require_order(values)
+    apart = person is not None and not isinstance(person, str)
+    wanted = list(public.names) if apart else recipe.needed
+    present = [name for name in names_of(values) if name in wanted]
+    recipe.check_names([*present, str(public.person)] if apart else present)
+    if is_relation(values):
+        from sfumato.engines.duckdb import Folder, relation_chunks
+
+        return stream_points(relation_chunks(values, wanted), recipe, weaving, Folder())
+    columns = columns_of(values, wanted)
+    return take_points(_with_person(columns, person, public) if apart else columns, recipe, weaving)
+
+
+def _person_name(person: Any, names: Sequence[str] | None) -> str | None:
+    """Return what the column of persons is called; one that came as an array has no name yet."""
+    if person is None or isinstance(person, str):
+        return person
+    name = "person"
+    while name in (names or ()):
+        name += "_"
+    return name
+
+
+def _with_person(
+    columns: dict[str, pl.Series], person: Any, public: PointsPublic
+) -> Mapping[str, pl.Series]:
+    """Return the columns with whose each point is, where that came as an array."""
+    if person is None:
+        return columns
+    rows = len(next(iter(columns.values())))
+    return {**columns, str(public.person): person_column(person, rows)}
+
+
+def _check_source(values: Any) -> None:
+    """Refuse what is neither an array nor a frame."""
+    if isinstance(values, str | bytes | Path):
+        raise DataError(
+            Problem(
+                wrong="points are made from an array or a frame, not from a path",
+                remedy="Read a file with read_points(path, columns=…, bounds=…).",
+            )
+        )
+    if not is_array(values) and not any(
+        hasattr(values, name) for name in ("collect_schema", "column_names", "columns")
+    ):
+        raise TypeError(
+            "points are made from an array of shape (points, axes), a pandas, Polars or PyArrow "
+            f"frame or a DuckDB relation; got {type(values).__name__}"
+        )

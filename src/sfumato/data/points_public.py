@@ -1,0 +1,279 @@
+"""What is public about points: their bounds, their axes, and the grid they are counted on.
+
+It may never be made from the points: bounds taken from the data would tell where the outermost
+points lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log2, ulp
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.public import Public
+from sfumato.engines.coding import Generator
+from sfumato.engines.intake import Recipe
+from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
+from sfumato.engines.point_intake import Coordinates, TakenPoints
+from sfumato.privacy.guarantee import Relation, Unit
+
+if TYPE_CHECKING:
+    from sfumato.data.points import Points
+
+__all__ = ["MOST_DIMENSIONS", "PointsPublic"]
+
+MOST_DIMENSIONS = 16
+"""The most axes: a key has 64 bits, and each axis needs some."""
+
+EARTH = ((-180.0, 180.0), (-90.0, 90.0))
+"""Longitude and latitude in degrees."""
+
+OUTSIDE = ("refuse", "clamp", "drop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointsPublic(Public):
+    """What is public about points.
+
+    Parameters
+    ----------
+    bounds
+        The least and greatest value of each axis, both included: declared, never measured.
+    names
+        What the axes are called; by default x, y, z, or longitude and latitude.
+    geographic
+        Whether the first axis is the longitude and the second the latitude, in degrees.
+    outside
+        What became of points outside the bounds: `"refuse"`: there were none; `"clamp"`: they were
+        moved to the nearest bound; `"drop"`: they were left out.
+    person
+        The column that told whose point it is, where contributions are bounded.
+    unit, relation, contribution, rows, rows_about
+        As for every kind of data.
+    """
+
+    kind = "points"
+
+    bounds: tuple[tuple[float, float], ...]
+    names: tuple[str, ...] = ()
+    geographic: bool = False
+    outside: str = "refuse"
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
+        names = tuple(self.names) or _default_names(self.dimensions, self.geographic)
+        object.__setattr__(self, "names", _checked_names(names, self.dimensions))
+        if self.geographic:
+            self._check_earth()
+        if self.outside not in OUTSIDE:
+            allowed = ", ".join(repr(policy) for policy in OUTSIDE)
+            raise ValueError(f"outside must be one of {allowed}; got {self.outside!r}")
+        if self.bits < min(8, 64 // self.dimensions):
+            raise ValueError(
+                "the bounds are too close together for double precision; subtract a public "
+                "constant from the axis and declare bounds nearer to 0"
+            )
+        self._check_unit()
+
+    def _check_earth(self) -> None:
+        """Check that the first two axes are longitude and latitude."""
+        if self.dimensions < 2:
+            raise ValueError("geographic points have a longitude and a latitude; got one axis")
+        for (low, high), (least, most), word in zip(
+            self.bounds, EARTH, ("longitude", "latitude"), strict=False
+        ):
+            if low < least or high > most:
+                raise ValueError(
+                    f"the {word} lies within {least:g} to {most:g} degrees; got {low:g} to "
+                    f"{high:g}; the first axis is the longitude, the second the latitude"
+                )
+
+    def _check_unit(self) -> None:
+        """Check that the unit, the person, the relation and the policy say one thing."""
+        if self.unit not in (Unit.POINT, Unit.PERSON):
+            raise ValueError(f'the unit of points is "point" or "person"; got "{self.unit}"')
+        if (self.unit is Unit.PERSON) != (self.person is not None):
+            raise ValueError('unit = "person" goes with person and max_points, and only with them')
+        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
+            raise ValueError("max_points must be a whole number from 1")
+        if self.unit is Unit.POINT and self.contribution != 1:
+            raise ValueError('max_points needs unit = "person"')
+        if self.relation is not Relation.REPLACE_ONE:
+            return
+        if self.contribution > 1:
+            raise ValueError(
+                "under replace-one the number of points is public, which needs one point a person; "
+                f'got max_points = {self.contribution}; use relation = "add_remove"'
+            )
+        if self.outside == "drop":
+            raise ValueError(
+                "under replace-one the number of points is public, and dropping points would make "
+                'it depend on where they lie; use outside = "clamp" or relation = "add_remove"'
+            )
+
+    @property
+    def dimensions(self) -> int:
+        """The number of axes."""
+        return len(self.bounds)
+
+    @property
+    def bits(self) -> int:
+        """How often each axis can be halved: 32, or less where 64 bits are shared by many axes."""
+        # A step of the grid is never less than the distance of two doubles at the far bound.
+        steps = [(b - a) / ulp(max(abs(a), abs(b))) for a, b in self.bounds]
+        return min(32, 64 // self.dimensions, floor(log2(min(steps))))
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Which axis each successive halving splits: all in turn."""
+        return turns(self.dimensions, self.bits)
+
+    @property
+    def weaving(self) -> Weaving:
+        """How coordinates on the grid become keys."""
+        return Weaving(self.dimensions, self.axes)
+
+    @property
+    def recipe(self) -> Recipe:
+        """What is taken from a file or frame of points."""
+        bits = self.bits
+        codings = {
+            name: Coordinates(low=low, high=high, bits=bits, outside=self.outside)
+            for name, (low, high) in zip(self.names, self.bounds, strict=True)
+        }
+        most = None if self.person is None else self.contribution
+        return Recipe(codings=codings, person=self.person, max_rows=most)
+
+    def boxes(self, prefixes: NDArray[np.uint64], length: int) -> NDArray[np.float64]:
+        """Return the cells named by prefixes of `length` halvings.
+
+        Returns
+        -------
+        boxes
+            Array of shape (cells, dimensions, 2): the lower and the upper edge on each axis. A
+            cell holds its lower edges and not its upper ones, but for the bounds themselves.
+        """
+        splits = len(self.axes)
+        if not 0 <= length <= splits:
+            raise ValueError(f"a prefix has 0 to {splits} halvings; got {length}")
+        wanted = np.asarray(prefixes, dtype=np.uint64).reshape(-1)
+        if length < 64 and (wanted >> np.uint64(length)).any():
+            raise ValueError(f"a prefix of {length} halvings is less than 2**{length}")
+        # A shift by all 64 bits has no meaning in C.
+        keys = wanted << np.uint64(splits - length) if length else np.zeros_like(wanted)
+        found = np.empty((len(wanted), self.dimensions, 2))
+        low = self.weaving.coordinates(keys)
+        for axis, coding in enumerate(self.recipe.codings.values()):
+            assert isinstance(coding, Coordinates)
+            wide = 1 << (self.bits - self.axes[:length].count(axis))
+            found[:, axis, 0] = coding.edge(low[axis])
+            found[:, axis, 1] = coding.edge(low[axis] + np.uint64(wide))
+        return found
+
+    def made_up(self, rows: int, generator: Generator) -> Points:
+        """Return uniformly random points within the bounds, for rehearsals.
+
+        Privacy: a function of what is public and of the generator.
+        """
+        from sfumato.data.points import Points
+
+        if rows < 0:
+            raise ValueError(f"rows must not be negative; got {rows}")
+        columns = [
+            np.asarray(generator.integers(np.zeros(rows, dtype=np.int64), 1 << self.bits))
+            for _ in range(self.dimensions)
+        ]
+        points = MemoryPoints(np.stack(columns, axis=1), self.axes)
+        # It goes by the same public facts, the number of rows included, however many it has.
+        return Points._of(self, TakenPoints(points, 0))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what a guarantee takes as public knowledge, in words."""
+        names = ", ".join(self.names)
+        words = [f"the declared bounds of {names}"]
+        if self.outside == "clamp":
+            words.append("that points outside the bounds were moved to the nearest bound")
+        if self.outside == "drop":
+            words.append("that points outside the bounds were left out")
+        if self.person is not None:
+            words.append(f"which points belong to one person is told by {self.person}")
+        return (*words, *super().assumptions())
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "bounds": [list(pair) for pair in self.bounds],
+            "names": list(self.names),
+            "geographic": self.geographic,
+            "outside": self.outside,
+            "person": self.person,
+        }
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> PointsPublic:
+        return cls(
+            bounds=tuple((low, high) for low, high in document["bounds"]),
+            names=tuple(document["names"]),
+            geographic=document["geographic"],
+            outside=document["outside"],
+            person=document["person"],
+            unit=document["unit"],
+            relation=document["relation"],
+            contribution=document["contribution"],
+            rows=document["rows"],
+            rows_about=document["rows_about"],
+        )
+
+
+def _checked_bounds(bounds: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    """Return bounds as pairs of floats, or say what is wrong with them."""
+    try:
+        pairs = [tuple(pair) for pair in bounds]
+    except TypeError:
+        raise ValueError("bounds must be one pair (low, high) for each axis") from None
+    if not 1 <= len(pairs) <= MOST_DIMENSIONS:
+        raise ValueError(f"points have 1 to {MOST_DIMENSIONS} axes; got {len(pairs)} bounds")
+    return tuple(_checked_pair(number, pair) for number, pair in enumerate(pairs, start=1))
+
+
+def _checked_pair(number: int, pair: tuple[Any, ...]) -> tuple[float, float]:
+    """Return the bounds of one axis as floats, or say what is wrong with them."""
+    if len(pair) != 2 or any(isinstance(b, bool) or not isinstance(b, Real) for b in pair):
+        raise ValueError(f"the bounds of axis {number} must be a pair of numbers (low, high)")
+    try:
+        # Adding 0.0 turns -0.0 into 0.0, so that equal bounds are written alike.
+        low, high = float(pair[0]) + 0.0, float(pair[1]) + 0.0
+    except OverflowError:
+        raise ValueError(f"the bounds of axis {number} must be finite") from None
+    if not isfinite(low) or not isfinite(high) or not isfinite(high - low):
+        raise ValueError(f"the bounds of axis {number} must be finite, and so must their distance")
+    if low >= high:
+        raise ValueError(
+            f"the lower bound of axis {number} must be less than the upper one; got {low!r} and "
+            f"{high!r}"
+        )
+    return low, high
+
+
+def _default_names(dimensions: int, geographic: bool) -> tuple[str, ...]:
+    """Return names for axes that were given none."""
+    plain = ("x", "y", "z") if dimensions <= 3 else [f"x{i + 1}" for i in range(dimensions)]
+    first = ("longitude", "latitude") if geographic else ()
+    return (*first, *plain[len(first) : dimensions])[:dimensions]
+
+
+def _checked_names(names: tuple[Any, ...], dimensions: int) -> tuple[str, ...]:
+    """Return the names of the axes, or say what is wrong with them."""
+    if not all(isinstance(name, str) and name for name in names):
+        raise ValueError("the names of the axes must be texts that are not empty")
+    if len(names) != dimensions or len(set(names)) != len(names):
+        raise ValueError(
+            f"each of the {dimensions} axes needs a name of its own; got {', '.join(names)}"
+        )
+    return names
