@@ -1,23 +1,40 @@
 """Counting strings of symbols in sequences.
 
-All sequences lie in one array, each with a start marker before it and, unless it was cut open, an
-end marker behind it. Strings are counted through keys that are exact at any length: where a key
-would outgrow 64 bits it is replaced by its rank among the keys that occur.
+All sequences lie in one array of small integers, each with a start marker before it and, unless it
+was cut open, an end marker behind it. A few strings are counted through keys that are exact at any
+length: where a key would outgrow 64 bits it is replaced by its rank among the keys that occur.
+Many are counted by walks that grow them from each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.engines.context_walk import MemoryContexts
 from sfumato.engines.counts import Integers64
+from sfumato.engines.gram_walk import MemoryGrams
+from sfumato.engines.suffixes import MemorySuffixes
 
-__all__ = ["MemorySequences"]
+__all__ = ["MOST_SYMBOLS", "MOST_TOKENS", "MemorySequences", "symbol_type"]
 
 Keys = NDArray[np.uint64]
+
+MOST_SYMBOLS = 2**31 - 2
+"""The most symbols of an alphabet."""
+
+MOST_TOKENS = 2**32 - 1
+"""The most symbols of all sequences together, two markers for each sequence included."""
+
+
+def symbol_type(alphabet: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest type that holds the symbols of an alphabet and both markers."""
+    if not 1 <= alphabet <= MOST_SYMBOLS:
+        raise ValueError(f"an alphabet has 1 to {MOST_SYMBOLS} symbols; got {alphabet}")
+    return next(t for t in (np.uint8, np.uint16, np.uint32) if alphabet + 1 <= np.iinfo(t).max)
 
 
 class MemorySequences:
@@ -25,59 +42,116 @@ class MemorySequences:
 
     Parameters
     ----------
-    sequences
-        The sequences, each a list of symbols; empty ones count too.
+    symbols
+        The symbols of all sequences, one sequence after the other.
+    lengths
+        How many of them each sequence has; 0 for an empty one.
     alphabet
         The number of symbols. Public.
-    longest
-        If given, a sequence keeps its first `longest` symbols, the end counted as one; one that
-        is cut has no end. Public.
 
     Notes
     -----
     The end of a sequence is the symbol `alphabet`, its start the symbol `alphabet` + 1.
     """
 
-    __slots__ = ("_alphabet", "_rows", "_text")
+    __slots__ = ("_alphabet", "_starts", "_text")
 
-    def __init__(
-        self, sequences: Sequence[Sequence[int]], *, alphabet: int, longest: int | None = None
-    ) -> None:
-        if alphabet < 1:
-            raise ValueError(f"an alphabet has at least one symbol; got {alphabet}")
-        if longest is not None and longest < 1:
-            raise ValueError(f"longest must be at least 1; got {longest}")
-        self._alphabet = alphabet
-        self._rows = len(sequences)
-        pieces = [self._marked(number, s, longest) for number, s in enumerate(sequences)]
-        self._text = np.concatenate([np.zeros(0, dtype=np.int64), *pieces])
-        self._text.flags.writeable = False
+    def __init__(self, symbols: NDArray[Any], lengths: NDArray[Any], *, alphabet: int) -> None:
+        kind = symbol_type(alphabet)
+        flat, sizes = np.asarray(symbols), np.asarray(lengths, dtype=np.int64)
+        if flat.ndim != 1 or sizes.ndim != 1 or flat.dtype.kind not in "iu":
+            raise ValueError("symbols and lengths must be whole numbers, in one dimension each")
+        if (len(sizes) and int(sizes.min()) < 0) or int(sizes.sum()) != len(flat):
+            raise ValueError("the lengths must not be negative and must add up to all symbols")
+        if len(flat) and (int(flat.min()) < 0 or int(flat.max()) >= alphabet):
+            raise ValueError(f"a sequence holds a symbol outside 0 to {alphabet - 1}")
+        if len(flat) + 2 * len(sizes) > MOST_TOKENS:
+            raise ValueError(f"sequences have at most {MOST_TOKENS} symbols and markers in all")
+        starts = np.concatenate([[0], np.cumsum(sizes + 2)])
+        text = np.empty(int(starts[-1]), dtype=kind)
+        inside = np.ones(len(text), dtype=np.bool_)
+        inside[starts[:-1]] = inside[starts[1:] - 1] = False
+        text[inside] = flat
+        text[starts[:-1]], text[starts[1:] - 1] = alphabet + 1, alphabet
+        self._keep(text, starts, alphabet)
 
-    def _marked(self, number: int, sequence: Sequence[int], longest: int | None) -> Integers64:
-        """Return one sequence between its markers, cut to the longest length."""
-        symbols = np.asarray(sequence, dtype=np.int64).reshape(-1)
-        if len(symbols) and (symbols.min() < 0 or symbols.max() >= self._alphabet):
-            raise ValueError(
-                f"sequence {number + 1} holds a symbol outside 0 to {self._alphabet - 1}"
-            )
-        closed = np.concatenate([symbols, [self._alphabet]])[:longest]
-        return np.concatenate([[self._alphabet + 1], closed])
+    def _keep(self, text: NDArray[Any], starts: Integers64, alphabet: int) -> None:
+        text.flags.writeable = starts.flags.writeable = False
+        self._text, self._starts, self._alphabet = text, starts, alphabet
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]], *, alphabet: int) -> MemorySequences:
+        """Return the engine of some sequences, each a list of symbols; empty ones count too."""
+        parts = [np.asarray(sequence, dtype=np.int64).reshape(-1) for sequence in sequences]
+        lengths = np.array([len(part) for part in parts], dtype=np.int64)
+        symbols = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        return cls(symbols, lengths, alphabet=alphabet)
 
     @property
     def rows(self) -> int:
         """The number of sequences. Private under add/remove."""
-        return self._rows
+        return len(self._starts) - 1
 
     @property
     def alphabet(self) -> int:
         """The number of symbols. Public."""
         return self._alphabet
 
+    @property
+    def text(self) -> NDArray[Any]:
+        """All sequences one after the other, with their markers. Private."""
+        return self._text
+
+    @property
+    def starts(self) -> Integers64:
+        """Where each sequence starts in the text, and lastly where the text ends. Private."""
+        return self._starts
+
     def __repr__(self) -> str:
         return f"MemorySequences(alphabet={self._alphabet})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private sequences are not pickled; save a release of them instead")
+
+    def lengths(self, candidates: Integers64) -> Integers64:
+        """Return how many sequences are at most as long as each candidate.
+
+        The end is counted as one symbol, the start is not. Candidates are in ascending order.
+        """
+        asked = np.asarray(candidates, dtype=np.int64)
+        if asked.ndim != 1 or (np.diff(asked) < 0).any():
+            raise ValueError("candidates must be in ascending order, in one dimension")
+        first = np.searchsorted(asked, np.diff(self._starts) - 1, side="left")
+        return np.cumsum(np.bincount(first, minlength=len(asked) + 1)[:-1]).astype(np.int64)
+
+    def cut(self, longest: int) -> MemorySequences:
+        """Return the sequences cut to their first `longest` symbols, the end counted as one.
+
+        One that is cut has no end.
+        """
+        from sfumato.engines.sequence_kernels import cut_text
+
+        if longest < 1:
+            raise ValueError(f"longest must be at least 1; got {longest}")
+        sizes = np.minimum(np.diff(self._starts), longest + 1)
+        if int(sizes.sum()) == len(self._text):
+            return self
+        shorter = np.concatenate([[0], np.cumsum(sizes)])
+        engine = MemorySequences.__new__(MemorySequences)
+        engine._keep(cut_text(self._text, self._starts, shorter), shorter, self._alphabet)
+        return engine
+
+    def contexts(self) -> MemoryContexts:
+        """Return a walk over contexts that grow to the left, from the empty one."""
+        return MemoryContexts(self._text, self._alphabet)
+
+    def grams(self) -> MemoryGrams:
+        """Return a walk over strings that grow to the right, from the empty one."""
+        return MemoryGrams(self._text, self._alphabet)
+
+    def suffixes(self) -> MemorySuffixes:
+        """Return what follows any string, for searches from strings to their extensions."""
+        return MemorySuffixes(self._text, self._alphabet)
 
     def ngrams(self, grams: Sequence[Sequence[int]]) -> Integers64:
         """Return how often each string occurs, counting every position.
