@@ -1,0 +1,232 @@
+"""AdaptiveGrid: a coarse grid whose cells are cut finer where many points are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.points import Points, PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import Number
+from sfumato.privacy.parameters import SHARE, OrNone, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.transcript import Transcript
+from sfumato.spatial.grid_cells import NestedCells
+from sfumato.spatial.grid_size import (
+    MOST_CELLS,
+    SIZE,
+    SIZE_SHARE,
+    GridShape,
+    checked_shape,
+    counted_rows,
+    measure_rows,
+    rate_of,
+    require_planned,
+    rounded_root,
+    rows_noise,
+    size_step,
+)
+from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.spatial_method import SpatialMethod, count_step
+
+__all__ = ["AdaptiveGrid"]
+
+#: The labels of both levels in transcripts, and the names of their slices.
+COARSE, FINE = "cells", "sub-cells"
+#: The most cells of the coarse grid, and its least number of cells along an axis.
+MOST_COARSE = 2**20
+LEAST_SIDE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveGrid(SpatialMethod):
+    """Release noisy counts of a grid in the plane, finer where the first counts are large.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the points (point or person).
+    cells
+        Cells of the coarse grid along both axes, or one number for each. By default a quarter of
+        what `UniformGrid` takes, and at least 10, where n is the number of points, or, where that
+        is private, a noisy count of them that costs a fiftieth of epsilon.
+    share
+        The share of what counts that goes to the coarse grid.
+
+    Notes
+    -----
+    Privacy: each point falls into one cell of the coarse grid and into one sub-cell; how a cell is
+    cut depends on noisy counts alone (docs/proofs/adaptive-grid.md).
+
+    References
+    ----------
+    Qardaji, Yang and Li, *Differentially private grids for geospatial data*, ICDE 2013.
+    """
+
+    proof: ClassVar[str] = "adaptive-grid.md"
+
+    cells: Any = parameter(OrNone(GridShape()), None)
+    share: Number = parameter(SHARE, Fraction(1, 2))
+
+    def check(self, public: PointsPublic) -> None:
+        """Raise unless the points lie in a plane and a declared grid fits them."""
+        super().check(public)
+        if public.dimensions != 2:
+            raise ValueError(
+                f"AdaptiveGrid is for points in 2 dimensions; these have {public.dimensions}. "
+                "Use UniformGrid or PrivTree"
+            )
+        if self.cells is not None:
+            checked_shape(self.cells, public, MOST_COARSE)
+
+    def _counts_rows(self, public: PointsPublic) -> bool:
+        """Tell whether the number of points is measured."""
+        return self.cells is None and public.rows is None
+
+    def _shares(self, public: PointsPublic) -> tuple[Fraction, Fraction]:
+        """Return the shares of the budget that the coarse and the fine counts get."""
+        left = 1 - SIZE_SHARE if self._counts_rows(public) else Fraction(1)
+        coarse = Fraction(self.share)
+        return left * coarse, left * (1 - coarse)
+
+    def _noises(self, public: PointsPublic) -> tuple[CountNoise, CountNoise]:
+        """Return the noise on a coarse and on a fine count."""
+        limit, relation = self.record_budget(public)
+        coarse, fine = (
+            count_noise((1,), limit.share(share), relation) for share in self._shares(public)
+        )
+        return coarse, fine
+
+    def shape(self, public: PointsPublic, points: int) -> tuple[int, int]:
+        """Return the coarse grid for a number of points, public or noisy."""
+        if self.cells is not None:
+            first, second = checked_shape(self.cells, public, MOST_COARSE)
+            return first, second
+        rate = sum((rate_of(noise) for noise in self._noises(public)), Fraction(0))
+        # ⌈√(nε/10)/4⌉: the least whole m with m² ≥ nε/160.
+        strength = max(points, 0) * rate / 160
+        side = rounded_root(strength, 2, down=True)
+        side += side**2 < strength
+        side = min(max(side, LEAST_SIDE), rounded_root(Fraction(MOST_COARSE), 2, down=True))
+        return side, side
+
+    def inner(self, public: PointsPublic, coarse: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sub-cells each cell gets along its sides, from noisy counts.
+
+        Parameters
+        ----------
+        public
+            The public part of the points.
+        coarse
+            The noisy counts of the coarse grid.
+        """
+        # Products and square roots are rounded alike on every machine.
+        strength = np.maximum(coarse, 0) * (float(rate_of(self._noises(public)[1])) / 5)
+        sides = np.maximum(np.ceil(np.sqrt(strength)), 1.0)
+        most = MOST_CELLS - coarse.size
+        cells = float((sides**2).sum())
+        if cells > MOST_CELLS:
+            # All shrink alike; what is rounded up to 1 adds at most one for each cell.
+            sides = np.maximum(np.floor(sides * np.sqrt(most / cells)), 1.0)
+        return sides.astype(np.int64)
+
+    def plan(self, public: PointsPublic) -> Plan:
+        """Return what both levels will cost and how good they will be."""
+        self.check(public)
+        steps: list[PlanStep] = []
+        if self._counts_rows(public):
+            steps.append(size_step(self.loss(), rows_noise(*self.record_budget(public)), public))
+        words = ("cells of the coarse grid", "sub-cells, more where the coarse counts are large")
+        for what, share, noise in zip(
+            words, self._shares(public), self._noises(public), strict=True
+        ):
+            steps.append(count_step(what, self.loss().share(share), noise, public))
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=tuple(steps),
+            notes=(
+                "Both levels are combined by least squares; points are taken to lie evenly within "
+                "a sub-cell.",
+                *self.size_notes(public),
+            ),
+        )
+
+    def _measure(self, data: Points, budget: Budget) -> None:
+        public = data.public
+        points, rest = 0, budget
+        if self.cells is None:
+            points, rest = measure_rows(data, budget)
+        shape = self.shape(public, points)
+        share = Fraction(self.share)
+        first, second = rest.split([COARSE, FINE], [share, 1 - share])
+        coarse = measure_counts(first, data.counts.histogram(shape), moves=1, label=COARSE)
+        fine = data.counts.nested(shape, self.inner(public, coarse))
+        measure_counts(second, fine, moves=1, label=FINE)
+
+    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
+        points = counted_rows(public, transcript) if self.cells is None else 0
+        shape = self.shape(public, points)
+        inner = self.inner(public, transcript[COARSE])
+        self._require_planned(public, transcript, shape, int((inner**2).sum()))
+        noises = self._noises(public)
+        counts = combined(transcript[COARSE], inner, transcript[FINE], noises)
+        return SpatialHistogram(
+            public,
+            NestedCells(public.bounds, inner, counts),
+            deviation=noises[1].standard_deviation,
+        )
+
+    def _require_planned(
+        self, public: PointsPublic, transcript: Transcript, shape: tuple[int, int], fine: int
+    ) -> None:
+        """Raise unless the transcript holds what follows from the parameters and its answers."""
+        limit, relation = self.record_budget(public)
+        first, second = self._shares(public)
+        planned: list[tuple[str, Primitive]] = [
+            (COARSE, count_noise(shape, limit.share(first), relation)),
+            (FINE, count_noise((fine,), limit.share(second), relation)),
+        ]
+        if self._counts_rows(public):
+            planned.insert(0, (SIZE, rows_noise(limit, relation)))
+        require_planned(transcript, planned)
+
+
+def combined(
+    coarse: NDArray[np.int64],
+    inner: NDArray[np.int64],
+    fine: NDArray[np.int64],
+    noises: tuple[CountNoise, CountNoise],
+) -> NDArray[np.float64]:
+    """Return the counts of sub-cells that agree best with both levels.
+
+    Parameters
+    ----------
+    coarse, inner, fine
+        The noisy counts of the cells, how each is cut, and the noisy counts of sub-cells.
+    noises
+        The noise on the one and on the other.
+
+    Notes
+    -----
+    With m² sub-cells, a cell's own count has a variance in proportion to 1/ε₁², the sum of its
+    parts to m²/ε₂². Their average by inverse variance, shared equally among the parts, is the
+    least-squares solution.
+    """
+    first, second = (float(rate_of(noise)) for noise in noises)
+    parts = inner.reshape(-1) ** 2
+    starts = np.cumsum(parts) - parts
+    values = fine.astype(np.float64)
+    sums = np.add.reduceat(values, starts)
+    # ε₁²·m²·N + ε₂²·Σ over ε₁²·m² + ε₂², with the rates divided by the larger of them.
+    own = parts * (first / max(first, second)) ** 2
+    below = (second / max(first, second)) ** 2
+    best = (own * coarse.reshape(-1) + below * sums) / (own + below)
+    agreed: NDArray[np.float64] = values + np.repeat((best - sums) / parts, parts)
+    return agreed

@@ -1,0 +1,292 @@
+"""A release of points: cells that tile the domain, each with a noisy count.
+
+Everything here is post-processing of what was released. Points are taken to be spread evenly
+within a cell. The published points are drawn with bits that follow from the transcript, so that
+anybody can draw them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato import noise
+from sfumato.data.points import PointsPublic
+from sfumato.privacy.release import Release
+from sfumato.spatial.cells import Cells
+from sfumato.spatial.geojson import feature_collection, geojson_bytes
+from sfumato.spatial.published import (
+    cells_csv,
+    points_csv,
+    same_numbers,
+    same_points,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["SpatialHistogram"]
+
+Floats = NDArray[np.float64]
+
+#: Where no number of points was declared, no more than this are drawn unasked.
+MOST_POINTS = 1_000_000
+#: A grid of densities has at most this many cells.
+MOST_DENSITIES = 2**26
+#: The GeoJSON of more cells than this is not published unasked.
+MOST_FEATURES = 20_000
+
+
+class SpatialHistogram(Release):
+    """Noisy counts of the cells that tile the domain of private points.
+
+    Parameters
+    ----------
+    public
+        What is public about the points.
+    cells
+        The cells and their counts.
+    deviation
+        The standard deviation of the noise on the count of one cell, for words.
+    notes
+        Sentences that the method adds, made of public and released facts.
+    """
+
+    kind = "spatial histogram"
+
+    def __init__(
+        self,
+        public: PointsPublic,
+        cells: Cells,
+        *,
+        deviation: float,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.public = public
+        self.cells = cells
+        self.deviation = deviation
+        self.notes = tuple(notes)
+
+    @property
+    def total(self) -> float:
+        """The number of points, as far as the release tells."""
+        return self.cells.total
+
+    @property
+    def points(self) -> int:
+        """How many points are published: the noisy total, within reason.
+
+        With very much noise the total may be absurd, so it is held to a million, or to twice the
+        number of points that was declared where that is more.
+        """
+        declared = self.public.rows if self.public.rows is not None else self.public.rows_about
+        most = max(MOST_POINTS, 2 * (declared or 0))
+        return min(max(round(self.total), 0), most)
+
+    def count(self, boxes: ArrayLike) -> Any:
+        """Return about how many points lie in each box.
+
+        Parameters
+        ----------
+        boxes
+            Lower and upper edges on every axis: shape (axes, 2) for one box, which gives a
+            number, or (boxes, axes, 2), which gives one number a box. Edges may be infinite; what
+            lies outside the domain holds no points.
+        """
+        asked = np.asarray(boxes, dtype=np.float64)
+        axes = self.public.dimensions
+        if asked.ndim not in (2, 3) or asked.shape[-2:] != (axes, 2):
+            raise ValueError(
+                f"a box has a lower and an upper edge on each of {axes} axes: shape ({axes}, 2), "
+                f"or (boxes, {axes}, 2) for several; got the shape {asked.shape}"
+            )
+        # A missing number compares false, and so is refused as well.
+        if not (asked[..., 0] <= asked[..., 1]).all():
+            raise ValueError("the lower edge of a box must not lie above its upper edge")
+        low, high = np.array(self.public.bounds, dtype=np.float64).T
+        inside = np.clip(asked, low[:, None], high[:, None]).reshape(-1, axes, 2)
+        answers = self.cells.answer(inside)
+        return float(answers[0]) if asked.ndim == 2 else answers
+
+    def density(self, shape: int | Sequence[int], axes: Sequence[int] | None = None) -> Floats:
+        """Return counts on a regular grid over the domain, by the exact overlap with the cells.
+
+        Parameters
+        ----------
+        shape
+            The cells of the grid on each axis, or one number for all axes.
+        axes
+            Which axes the grid has; all others are added up. By default all.
+        """
+        from sfumato.spatial.tree_kernels import spread_cells
+
+        kept = range(self.public.dimensions) if axes is None else axes
+        sizes = self._grid_shape(shape, tuple(kept))
+        low, high = np.array([self.public.bounds[axis] for axis in kept], dtype=np.float64).T
+        scale = np.array(sizes, dtype=np.float64) / (high - low)
+        scaled = (self.cells.boxes[:, list(kept)] - low[:, None]) * scale[:, None]
+        grid = np.zeros(prod(sizes))
+        strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+        spread_cells(
+            grid,
+            np.array(strides, dtype=np.int64),
+            np.array(sizes, dtype=np.int64),
+            np.ascontiguousarray(scaled),
+            np.ascontiguousarray(self.cells.counts),
+        )
+        return grid.reshape(sizes)
+
+    def _grid_shape(self, shape: int | Sequence[int], axes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a grid, or say what is wrong with it."""
+        number = self.public.dimensions
+        if not axes or len(set(axes)) != len(axes) or not all(0 <= a < number for a in axes):
+            raise ValueError(f"axes must be different numbers from 0 to {number - 1}; got {axes}")
+        sizes = (shape,) * len(axes) if isinstance(shape, int) else tuple(int(s) for s in shape)
+        if len(sizes) != len(axes) or min(sizes) < 1 or prod(sizes) > MOST_DENSITIES:
+            raise ValueError(
+                f"shape must be one positive number for each of {len(axes)} axes, at most "
+                f"{MOST_DENSITIES:,} cells in all; got {shape!r}"
+            )
+        return sizes
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        generator: np.random.Generator | None = None,
+        backend: str = "polars",
+    ) -> Any:
+        """Return synthetic points, as a frame with one column an axis.
+
+        Cells get points in proportion to their counts, negative counts taken as none, and each to
+        within one of its share; within a cell points are spread evenly.
+
+        Parameters
+        ----------
+        rows
+            How many; by default as many as are published.
+        generator
+            A NumPy generator, for points that can be drawn again; fresh otherwise.
+        backend
+            `"polars"`, `"pandas"` or `"pyarrow"`.
+
+        Notes
+        -----
+        Privacy: post-processing of the release; it costs nothing, however often it is done.
+        """
+        import polars as pl
+
+        from sfumato.data.frames import to_backend
+
+        rows = self.points if rows is None else rows
+        if rows < 0:
+            raise ValueError(f"rows must not be negative; got {rows}")
+        generator = noise.generator() if generator is None else generator
+        drawn = self._draw(rows, generator)
+        frame = pl.DataFrame(
+            [pl.Series(name, drawn[axis]) for axis, name in enumerate(self.public.names)]
+        )
+        return to_backend(frame, backend)
+
+    def _draw(self, rows: int, generator: np.random.Generator) -> Floats:
+        """Return synthetic points, shape (axes, points)."""
+        weights = np.maximum(self.cells.counts, 0.0)
+        if not weights.sum() > 0:
+            # Nothing is known of where points are: the whole domain is all one cell.
+            weights = np.prod(self.cells.boxes[:, :, 1] - self.cells.boxes[:, :, 0], axis=1)
+        edges = np.cumsum(weights)
+        # One point in each of `rows` equal parts of the total, in random order; every point is
+        # decided by its own bits, so that the last digit of a count moves few of them.
+        order = generator.permutation(rows)
+        heights = (order + generator.random(rows)) / max(rows, 1) * edges[-1]
+        chosen = np.searchsorted(edges, heights, side="right")
+        chosen = np.minimum(chosen, np.flatnonzero(weights)[-1])
+        drawn = np.empty((self.public.dimensions, rows))
+        for axis in range(self.public.dimensions):
+            low, high = self.cells.boxes[:, axis, 0][chosen], self.cells.boxes[:, axis, 1][chosen]
+            drawn[axis] = np.minimum(low + generator.random(rows) * (high - low), high)
+        return drawn
+
+    @cached_property
+    def published(self) -> pl.DataFrame:
+        """The points of points.csv, drawn with bits that follow from the transcript."""
+        seed = int.from_bytes(bytes.fromhex(self.transcript.digest())[:16], "big")
+        frame: pl.DataFrame = self.sample(generator=noise.generator(seed))
+        return frame
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        files = {
+            "cells.csv": cells_csv(self.public.names, self.cells),
+            "points.csv": points_csv(self.published),
+        }
+        if self._has_geojson:
+            files["cells.geojson"] = geojson_bytes(self.geojson())
+        return files
+
+    @property
+    def _has_geojson(self) -> bool:
+        """Whether the cells are published as a map layer, too."""
+        return self.public.geographic and len(self.cells.counts) <= MOST_FEATURES
+
+    def files(self) -> dict[str, bytes]:
+        """Return the cells and synthetic points as CSV, and a map layer of geographic cells."""
+        return dict(self._files)
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+        mine = self._files
+        if files.keys() != mine.keys():
+            return False
+        if not same_numbers(mine["cells.csv"], files["cells.csv"]):
+            return False
+        if files["points.csv"] != mine["points.csv"] and not same_points(
+            self.published, files["points.csv"]
+        ):
+            return False
+        return files.get("cells.geojson") == mine.get("cells.geojson") or same_numbers(
+            mine["cells.geojson"], files["cells.geojson"]
+        )
+
+    def geojson(self) -> dict[str, Any]:
+        """Return the cells as a GeoJSON FeatureCollection, with counts and densities per km².
+
+        Only for geographic points: the first axis is longitude, the second latitude.
+        """
+        if not self.public.geographic:
+            raise ValueError(
+                "only geographic points have GeoJSON: declare geographic=True for points whose "
+                "first axis is longitude and whose second is latitude, in degrees"
+            )
+        return feature_collection(self.cells.boxes, self.cells.counts)
+
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences."""
+        number = len(self.cells.counts)
+        names = ", ".join(self.public.names)
+        sentences = [
+            f"Noisy counts of points in {number:,} cell{'s' * (number != 1)} that tile the "
+            f"declared domain ({names}), so that no one {self.public.unit} changes them by much.",
+            f"The noise on the count of a cell has a standard deviation of about "
+            f"{self.deviation:,.4g}; about {self.total:,.0f} points in all.",
+            "Within a cell points are taken to be spread evenly: detail finer than the cells is "
+            "not in the data that are published.",
+            f"points.csv holds {self.points:,} made-up points with these counts.",
+        ]
+        if self.public.geographic and not self._has_geojson:
+            sentences.append(
+                f"With more than {MOST_FEATURES:,} cells the map layer is not among the files; "
+                "geojson() makes it."
+            )
+        return " ".join([*sentences, *self.notes])
+
+    def plot(self) -> Any:
+        """Return a map of the released density (a step histogram for one axis)."""
+        from sfumato.spatial.map_picture import map_picture
+
+        return map_picture(self)

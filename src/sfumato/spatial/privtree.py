@@ -1,0 +1,215 @@
+"""PrivTree: points as the cells of a tree that goes deep where points are dense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.points import Points, PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.mechanisms.laplace import LARGEST_COUNT
+from sfumato.mechanisms.privtree import Noise, TreeSplits, grow
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import Number, PureDP
+from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+from sfumato.spatial.cells import TreeCells
+from sfumato.spatial.growing import GrowingCells
+from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, require_planned
+from sfumato.spatial.tree_method import check_fan_out, halvings_of, node_counts
+from sfumato.spatial.tree_repair import LEAST, WHOLE, consistent, settled, weights
+from sfumato.spatial.tree_shape import TreeShape
+
+__all__ = ["PrivTree"]
+
+#: Labels in transcripts.
+SPLITS, COUNTS = "splits", "counts"
+#: By default this many halvings, and at most so many levels, do not count against a cell.
+FREE_HALVINGS, FREE_LEVELS = 4, 2
+#: Siblings more than these are not settled against each other: too many share what one holds.
+MOST_SIBLINGS = 16
+#: What readers of a release are told.
+DENSE = "Cells are small where points are dense."
+SETTLED = (
+    "The counts were settled against each other: they add up, none is negative, and cells that "
+    "look empty beside full ones hold 0."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivTree(SpatialMethod):
+    """Release points as the leaves of a tree that splits where points are dense.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the points (point or person).
+    tree_share
+        The share of epsilon that decides which cells are split; the rest counts.
+    fan_out
+        Children of a cell: a power of two, by default 2 to the number of axes (at most 256). With
+        2^j the axes are halved in turn, j of them at each level.
+    threshold
+        How many points a cell must hold, beyond what its depth takes off, to be split; by default
+        negative, so that the first levels take nothing off. The published algorithm has 0.
+    levels
+        How often a cell can be split at most; by default as often as the points' grid allows.
+    noise
+        `"tight"`, or `"paper"` for the larger noise of the publication.
+    counts
+        `"tree"` counts larger parts of the tree as well and settles all counts against each
+        other; `"leaves"` counts the leaves alone and repairs nothing, as was published.
+
+    Notes
+    -----
+    Privacy: the tree costs `tree_share` of epsilon, however deep it grows; a point is in the nodes
+    of one path from the root to a leaf, along which the weights of counts add up to a constant
+    (docs/proofs/spatial-privtree.md). Zhang, Xiao and Xie, *PrivTree*, SIGMOD 2016.
+    """
+
+    proof: ClassVar[str] = "spatial-privtree.md"
+
+    tree_share: Number = parameter(SHARE, Fraction(3, 10))
+    fan_out: int | None = parameter(OrNone(Whole(2, 256)), None)
+    threshold: int | None = parameter(OrNone(Whole(-LARGEST_COUNT, LARGEST_COUNT)), None)
+    levels: int | None = parameter(OrNone(Whole(1)), None)
+    noise: Noise = parameter(OneOf(("tight", "paper")), "tight")
+    counts: str = parameter(OneOf(("tree", "leaves")), "tree")
+
+    def check(self, public: PointsPublic) -> None:
+        """Raise where the fan-out does not fit the axes."""
+        super().check(public)
+        check_fan_out(self.fan_out, public)
+
+    def splits(self, public: PointsPublic) -> TreeSplits:
+        """Return the primitive that decides which cells are split."""
+        limit, relation = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        halvings = halvings_of(self.fan_out, public)
+        most = len(public.axes) // halvings
+        plain = TreeSplits(
+            epsilon=limit.share(Fraction(self.tree_share)).epsilon,
+            fan_out=1 << halvings,
+            levels=most if self.levels is None else min(self.levels, most),
+            threshold=0 if self.threshold is None else self.threshold,
+            relation=relation,
+            noise=self.noise,
+        )
+        if self.threshold is not None:
+            return plain
+        free = min(Fraction(FREE_LEVELS), Fraction(FREE_HALVINGS, halvings))
+        start = -min(round(free * plain.decay), LARGEST_COUNT)
+        return replace(plain, threshold=start)
+
+    def count_noise(self, public: PointsPublic, nodes: int) -> CountNoise:
+        """Return the noise on weighted counts of so many nodes."""
+        limit, relation = self.record_budget(public)
+        share = 1 - Fraction(self.tree_share)
+        return count_noise((nodes,), limit.share(share), relation, moves=self._whole)
+
+    @property
+    def _whole(self) -> int:
+        """What the weights along a path add up to."""
+        return WHOLE if self.counts == "tree" else 1
+
+    def _weights(self, shape: TreeShape) -> NDArray[np.int64]:
+        """Return the weight of every node's count; 0 where it is not counted."""
+        return weights(shape) if self.counts == "tree" else (~shape.split).astype(np.int64)
+
+    def plan(self, public: PointsPublic) -> Plan:
+        """Return what the tree and its counts will cost and how good they will be."""
+        self.check(public)
+        splits, loss = self.splits(public), self.loss()
+        off = float(splits.scale) * log(20)
+        tree = PlanStep(
+            what="which cells are split",
+            loss=loss.share(Fraction(self.tree_share)),
+            noise=f"scale {float(splits.scale):,.4g}, and {float(splits.decay):,.4g} less a level",
+            error=f"decided as by a count that is off by up to {off:,.4g}, 19 times in 20",
+            figures={"scale": float(splits.scale), "margin": off},
+        )
+        unit = self.count_noise(public, 1)
+        # A leaf has at least this part of the weight, whichever limbs are above it.
+        least = Fraction(LEAST, WHOLE) if self.counts == "tree" else Fraction(1)
+        limit, relation = self.record_budget(public)
+        share = limit.share((1 - Fraction(self.tree_share)) * least)
+        counts = count_step(
+            "the count of every cell",
+            loss.share(1 - Fraction(self.tree_share)),
+            count_noise(unit.shape, share, relation),
+            public,
+        )
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(tree, counts),
+            notes=(
+                "How many cells there will be depends on the points and cannot be told before. "
+                "Within a cell points are taken to be spread evenly.",
+                *self.size_notes(public),
+            ),
+        )
+
+    def _measure(self, data: Points, budget: Budget) -> None:
+        public = data.public
+        share = Fraction(self.tree_share)
+        tree, counting = budget.split(["tree", "counts"], [share, 1 - share])
+        splits = self.splits(public)
+        growing = GrowingCells(data.counts, halvings_of(self.fan_out, public))
+        grow(
+            tree,
+            growing,
+            fan_out=splits.fan_out,
+            levels=splits.levels,
+            threshold=splits.threshold,
+            noise=splits.noise,
+            label=SPLITS,
+        )
+        # From here on the tree is what was said: public.
+        shape = TreeShape(growing.splits, halvings_of(self.fan_out, public), public.axes)
+        given = self._weights(shape)
+        counted = np.flatnonzero(given)
+        values = given[counted] * node_counts(data.counts, shape, counted)
+        measure_counts(counting, values, moves=self._whole, label=COUNTS)
+
+    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
+        halvings = halvings_of(self.fan_out, public)
+        shape = TreeShape(transcript.steps(SPLITS), halvings, public.axes)
+        given = self._weights(shape)
+        counted = np.flatnonzero(given)
+        noise = self.count_noise(public, counted.size)
+        require_planned(transcript, (SPLITS, COUNTS), (self.splits(public), noise))
+        measured, variances = np.zeros(shape.nodes), np.full(shape.nodes, np.inf)
+        measured[counted] = transcript[COUNTS] / given[counted]
+        variances[counted] = (self._whole / given[counted]) ** 2
+        deviation = noise.standard_deviation / self._whole
+        spread = deviation * float(np.sqrt(np.median(variances[shape.leaves])))
+        leaves, notes = measured[shape.leaves], [DENSE]
+        if self.counts == "tree":
+            leaves = self._settled(public, shape, measured, variances, deviation)
+            notes.append(SETTLED)
+        cells = TreeCells(public, shape, leaves)
+        return SpatialHistogram(public, cells, deviation=spread, notes=notes)
+
+    def _settled(
+        self,
+        public: PointsPublic,
+        shape: TreeShape,
+        measured: NDArray[np.float64],
+        variances: NDArray[np.float64],
+        deviation: float,
+    ) -> NDArray[np.float64]:
+        """Return the counts of the leaves, settled against all others."""
+        if public.rows is not None:
+            measured[0], variances[0] = public.rows, 0.0
+        nodes, spreads = consistent(shape, measured, variances)
+        if shape.fan_out <= MOST_SIBLINGS:
+            nodes = settled(shape, nodes, spreads, deviation)
+        return nodes[shape.leaves]

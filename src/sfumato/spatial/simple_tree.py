@@ -1,0 +1,140 @@
+"""SimpleTree: points as the cells of a tree of limited height, every node of it counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.points import Points, PointsPublic
+from sfumato.mechanisms.count_noise import count_noise
+from sfumato.mechanisms.laplace import LARGEST_COUNT, GeometricNoise
+from sfumato.mechanisms.privtree import MOST_NODES
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.parameters import OrNone, Whole, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+from sfumato.spatial.cells import TreeCells
+from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, require_planned
+from sfumato.spatial.tree_method import check_fan_out, halvings_of
+from sfumato.spatial.tree_repair import consistent
+from sfumato.spatial.tree_shape import TreeShape, children
+
+__all__ = ["SimpleTree"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimpleTree(SpatialMethod):
+    """Release points as the leaves of a tree of limited height.
+
+    The usual private quadtree: a baseline. The higher the tree may be, the more noise every count
+    has; `PrivTree` has no such limit.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the points (point or person).
+    levels
+        How many levels the tree has at most, the root's included.
+    threshold
+        A cell is split if its noisy count is larger; by default twice the scale of the noise.
+    fan_out
+        Children of a cell: a power of two, by default 2 to the number of axes (at most 256).
+
+    Notes
+    -----
+    Privacy: a point is in one cell of each level; every level gets an equal share of epsilon for
+    its counts, and what is counted next follows from what was said
+    (docs/proofs/simple-tree.md).
+    """
+
+    proof: ClassVar[str] = "simple-tree.md"
+
+    levels: int = parameter(Whole(1), 6)
+    threshold: int | None = parameter(OrNone(Whole(-LARGEST_COUNT, LARGEST_COUNT)), None)
+    fan_out: int | None = parameter(OrNone(Whole(2, 256)), None)
+
+    def check(self, public: PointsPublic) -> None:
+        """Raise where the fan-out does not fit the axes, or the height the points' grid."""
+        super().check(public)
+        check_fan_out(self.fan_out, public)
+        most = len(public.axes) // halvings_of(self.fan_out, public) + 1
+        if self.levels > most:
+            raise ValueError(
+                f"levels must be at most {most} for points of {public.dimensions} dimensions and "
+                f"this fan-out; got {self.levels}"
+            )
+
+    def level_noise(self, public: PointsPublic, cells: int) -> GeometricNoise:
+        """Return the noise on the counts of the cells of one level."""
+        limit, relation = self.record_budget(public)
+        noise = count_noise((cells,), limit.share(Fraction(1, self.levels)), relation)
+        assert isinstance(noise, GeometricNoise)
+        return noise
+
+    def _split(self, noisy: NDArray[np.int64], public: PointsPublic) -> NDArray[np.bool_]:
+        """Return which cells of a level are split, by what was said of them."""
+        threshold = self.threshold
+        if threshold is None:
+            # For whole numbers, above twice the scale is above its whole part.
+            threshold = min(int(2 * self.level_noise(public, 1).scale), LARGEST_COUNT)
+        split: NDArray[np.bool_] = noisy > threshold
+        return split
+
+    def plan(self, public: PointsPublic) -> Plan:
+        """Return what every level will cost and how good its counts will be."""
+        self.check(public)
+        share = self.loss().share(Fraction(1, self.levels))
+        noise = self.level_noise(public, 1)
+        steps = tuple(
+            count_step(f"the cells of level {level + 1}", share, noise, public)
+            for level in range(self.levels)
+        )
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=steps,
+            notes=(
+                "How many cells there will be depends on the points and cannot be told before.",
+                *self.size_notes(public),
+            ),
+        )
+
+    def _measure(self, data: Points, budget: Budget) -> None:
+        public = data.public
+        halvings = halvings_of(self.fan_out, public)
+        prefixes, asked = np.zeros(1, dtype=np.uint64), 0
+        slices = budget.split([_label(level) for level in range(self.levels)])
+        for level, part in enumerate(slices):
+            asked += len(prefixes)
+            if not len(prefixes) or asked > MOST_NODES:
+                break
+            noisy = part.measure(
+                self.level_noise(public, len(prefixes)),
+                data.counts.cells(prefixes, level * halvings),
+                label=_label(level),
+            )
+            prefixes = children(prefixes, self._split(noisy, public), halvings)
+
+    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
+        measured = [transcript[entry.label] for entry in transcript]
+        noises = [self.level_noise(public, len(noisy)) for noisy in measured]
+        require_planned(transcript, [_label(level) for level in range(len(noises))], noises)
+        # The cells of the last level that was counted are leaves, whatever they hold.
+        splits = [self._split(noisy, public) for noisy in measured[:-1]]
+        shape = TreeShape(splits, halvings_of(self.fan_out, public), public.axes)
+        said = np.concatenate(measured).astype(np.float64)
+        variances = np.ones(shape.nodes)
+        if public.rows is not None:
+            said[0], variances[0] = public.rows, 0.0
+        nodes, _ = consistent(shape, said, variances)
+        cells = TreeCells(public, shape, nodes[shape.leaves])
+        return SpatialHistogram(public, cells, deviation=noises[0].standard_deviation)
+
+
+def _label(level: int) -> str:
+    return f"level {level + 1}"

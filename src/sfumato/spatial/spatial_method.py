@@ -1,0 +1,101 @@
+"""What all methods share that release points: their kind, and their plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.data.points import Points, PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.loss import Loss
+from sfumato.privacy.method import Method
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.primitive import Primitive, StatefulPrimitive
+from sfumato.privacy.transcript import Transcript
+from sfumato.spatial.histogram import SpatialHistogram
+
+__all__ = ["SpatialMethod", "count_step", "margin", "points_about", "require_planned"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialMethod(Method[Points, SpatialHistogram]):
+    """A method that releases points as cells with noisy counts.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the points (point or person).
+    """
+
+    kind: ClassVar[str] = "points"
+
+    def size_notes(self, public: PointsPublic) -> tuple[str, ...]:
+        """Return what a plan should say about the number of points, as far as it is public."""
+        if points_about(public) is None:
+            return ("Declare rows_about to see errors as shares of all points.",)
+        return ()
+
+
+def points_about(public: PointsPublic) -> int | None:
+    """Return the number of points as far as it is public or declared."""
+    return public.rows if public.rows is not None else public.rows_about
+
+
+def margin(noise: CountNoise, cells: int = 1) -> float:
+    """Return the 95 % margin of a sum of noisy cells: 19 sums in 20 are off by no more.
+
+    Parameters
+    ----------
+    noise
+        The noise on each cell.
+    cells
+        How many cells are added up.
+    """
+    if cells == 1 and isinstance(noise, GeometricNoise):
+        # P(|X| > t) = 2q^(t+1)/(1+q) for a whole number t.
+        rate = float(1 / noise.scale)
+        return float(max(0, math.ceil(math.log(40 / (1 + math.exp(-rate))) / rate - 1)))
+    return 1.959963984540054 * noise.standard_deviation * math.sqrt(cells)
+
+
+def count_step(what: str, loss: Loss, noise: CountNoise, public: PointsPublic) -> PlanStep:
+    """Return the line of a plan for noisy counts of cells.
+
+    Parameters
+    ----------
+    what
+        The cells, in words.
+    loss
+        What counting them costs.
+    noise
+        The noise on the count of each; its shape may be unknown yet.
+    public
+        What is public about the points.
+    """
+    widest = margin(noise)
+    figures = {"standard_deviation": noise.standard_deviation, "margin": widest}
+    error = f"± {widest:,.4g} a cell"
+    about = points_about(public)
+    if about:
+        error += f" ({100 * widest / about:.2g} % of all points)"
+    return PlanStep(
+        what=what,
+        loss=loss,
+        noise=f"each ± {noise.standard_deviation:,.4g} (1 s.d.)",
+        error=error,
+        figures=figures,
+    )
+
+
+def require_planned(
+    transcript: Transcript,
+    labels: Sequence[str],
+    primitives: Sequence[Primitive | StatefulPrimitive],
+) -> None:
+    """Raise unless a transcript holds what was planned, in this order, and nothing else."""
+    planned = [(label, one.signature()) for label, one in zip(labels, primitives, strict=True)]
+    if planned != [(entry.label, entry.signature) for entry in transcript]:
+        raise ValueError("the transcript is not one of this method with these parameters")

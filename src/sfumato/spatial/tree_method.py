@@ -1,0 +1,58 @@
+"""What methods share that release a tree of cells: its fan-out, and the counts of its nodes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.points import PointsPublic
+from sfumato.engines.counts import Integers64, PointCounts
+from sfumato.spatial.tree_shape import TreeShape
+
+__all__ = ["check_fan_out", "halvings_of", "node_counts"]
+
+#: Children of a node come from at most so many halvings, however many axes there are.
+MOST_HALVINGS = 8
+
+
+def halvings_of(fan_out: int | None, public: PointsPublic) -> int:
+    """Return how many halvings lead from a cell to its children: one of each axis by default."""
+    if fan_out is None:
+        return min(public.dimensions, MOST_HALVINGS)
+    return fan_out.bit_length() - 1
+
+
+def check_fan_out(fan_out: int | None, public: PointsPublic) -> None:
+    """Raise unless the fan-out is a power of two that halves no axis twice at one level."""
+    halvings = halvings_of(fan_out, public)
+    if fan_out is not None and (fan_out != 1 << halvings or halvings > public.dimensions):
+        allowed = [1 << j for j in range(1, min(public.dimensions, MOST_HALVINGS) + 1)]
+        raise ValueError(
+            f"fan_out must be one of {', '.join(map(str, allowed))} for points of "
+            f"{public.dimensions} dimension{'s' * (public.dimensions != 1)}; got {fan_out}"
+        )
+
+
+def node_counts(counts: PointCounts, shape: TreeShape, nodes: NDArray[np.intp]) -> Integers64:
+    """Return how many points some nodes hold. Private.
+
+    Parameters
+    ----------
+    counts
+        The engine.
+    shape
+        The public tree.
+    nodes
+        The numbers of the nodes, increasing.
+    """
+    borders = np.searchsorted(nodes, shape.starts)
+    parts = [
+        counts.cells(
+            shape.prefixes[level][nodes[first:last] - shape.starts[level]],
+            level * shape.halvings,
+        )
+        for level, (first, last) in enumerate(itertools.pairwise(borders))
+    ]
+    return np.concatenate(parts)

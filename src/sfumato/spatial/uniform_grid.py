@@ -1,0 +1,128 @@
+"""UniformGrid: noisy counts of equal cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.data.points import Points, PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.parameters import OrNone, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.transcript import Transcript
+from sfumato.spatial.grid_cells import GridCells
+from sfumato.spatial.grid_size import (
+    SIZE,
+    SIZE_SHARE,
+    GridShape,
+    checked_shape,
+    counted_rows,
+    measure_rows,
+    require_planned,
+    rows_noise,
+    size_step,
+    uniform_side,
+)
+from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
+
+__all__ = ["UniformGrid"]
+
+#: The label of the counts in transcripts.
+CELLS = "cells"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformGrid(SpatialMethod):
+    """Release noisy counts of the equal cells of a grid.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the points (point or person).
+    cells
+        Cells along every axis, or one number for each axis. By default (n·ε/10)^(2/(d+2)) along
+        each of d axes, where n is the number of points, or, where that is private, a noisy count
+        of them that costs a fiftieth of epsilon.
+
+    Notes
+    -----
+    Privacy: each point falls into one cell, so that the L1 sensitivity of the counts is 1, and 2
+    under replace-one; the size of the grid depends on the noisy number of points alone
+    (docs/proofs/uniform-grid.md).
+    """
+
+    proof: ClassVar[str] = "uniform-grid.md"
+
+    cells: Any = parameter(OrNone(GridShape()), None)
+
+    def check(self, public: PointsPublic) -> None:
+        """Raise where a declared grid does not fit the points."""
+        super().check(public)
+        if self.cells is not None:
+            checked_shape(self.cells, public)
+
+    def _counts_rows(self, public: PointsPublic) -> bool:
+        """Tell whether the number of points is measured."""
+        return self.cells is None and public.rows is None
+
+    def _share(self, public: PointsPublic) -> Fraction:
+        """Return the share of the budget that the counts of the cells get."""
+        return 1 - SIZE_SHARE if self._counts_rows(public) else Fraction(1)
+
+    def _noise(self, public: PointsPublic, shape: tuple[int, ...]) -> CountNoise:
+        limit, relation = self.record_budget(public)
+        return count_noise(shape, limit.share(self._share(public)), relation)
+
+    def shape(self, public: PointsPublic, points: int) -> tuple[int, ...]:
+        """Return the grid for a number of points, public or noisy."""
+        if self.cells is not None:
+            return checked_shape(self.cells, public)
+        side = uniform_side(points, self._noise(public, (1,)), public)
+        return (side,) * public.dimensions
+
+    def plan(self, public: PointsPublic) -> Plan:
+        """Return what the counts will cost and how good they will be."""
+        self.check(public)
+        steps: list[PlanStep] = []
+        if self._counts_rows(public):
+            steps.append(size_step(self.loss(), rows_noise(*self.record_budget(public)), public))
+        about = points_about(public)
+        if self.cells is None and about is None:
+            what = "equal cells, as many as the noisy number of points suggests"
+        else:
+            shape = self.shape(public, about or 0)
+            what = f"{' × '.join(map(str, shape))} equal cells"
+        loss = self.loss().share(self._share(public))
+        steps.append(count_step(what, loss, self._noise(public, (1,)), public))
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=tuple(steps),
+            notes=(
+                "Points are taken to lie evenly within a cell; how far they do not, no plan can "
+                "tell.",
+                *self.size_notes(public),
+            ),
+        )
+
+    def _measure(self, data: Points, budget: Budget) -> None:
+        points, rest = 0, budget
+        if self.cells is None:
+            points, rest = measure_rows(data, budget)
+        counts = data.counts.histogram(self.shape(data.public, points))
+        measure_counts(rest, counts, moves=1, label=CELLS)
+
+    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
+        points = counted_rows(public, transcript) if self.cells is None else 0
+        shape = self.shape(public, points)
+        noise = self._noise(public, shape)
+        planned: list[tuple[str, Primitive]] = [(CELLS, noise)]
+        if self._counts_rows(public):
+            planned.insert(0, (SIZE, rows_noise(*self.record_budget(public))))
+        require_planned(transcript, planned)
+        cells = GridCells(public.bounds, transcript[CELLS])
+        return SpatialHistogram(public, cells, deviation=noise.standard_deviation)
