@@ -1,0 +1,198 @@
+"""The release of a model of sequences: frequencies, frequent strings, samples, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sfumato import noise
+from sfumato.data.alphabet import Symbol
+from sfumato.data.sequences import SequencesPublic
+from sfumato.privacy.release import Release
+from sfumato.sequence.best_first import most_frequent
+from sfumato.sequence.generation import LONGER, generate
+from sfumato.sequence.published import csv, same_files, string_text
+from sfumato.sequence.suffix_model import SuffixModel
+
+__all__ = ["SequenceModel"]
+
+#: How many strings the published list has.
+PUBLISHED = 100
+#: More sequences than this are not drawn unless that many are asked for.
+MOST_ROWS = 10**7
+#: The most symbols of a drawn sequence where the length limit is large.
+LARGEST_SAMPLED = 10_000
+
+
+class SequenceModel(Release):
+    """A Markov model of sequences, of contexts of different lengths.
+
+    Parameters
+    ----------
+    public
+        What is public about the sequences.
+    model
+        The model.
+    limit
+        The length limit: how many symbols of a sequence were used at most.
+    deviation
+        The standard deviation of the noise on one count.
+    origin
+        What it was made from, in words.
+    """
+
+    kind = "sequence model"
+
+    def __init__(
+        self,
+        public: SequencesPublic,
+        model: SuffixModel,
+        *,
+        limit: int,
+        deviation: float,
+        origin: str,
+    ) -> None:
+        self.public = public
+        self.model = model
+        self.limit = limit
+        self.deviation = deviation
+        self.origin = origin
+
+    @property
+    def total(self) -> float:
+        """The number of sequences, as far as the release tells."""
+        return float(self.model.sequences if self.public.rows is None else self.public.rows)
+
+    def frequency(self, string: Iterable[Symbol]) -> float:
+        """Return about how often a string of symbols occurs, counting every place.
+
+        Parameters
+        ----------
+        string
+            A list of symbols, or a text where every symbol is one character.
+        """
+        return self.model.count(self.public.codes(string))
+
+    def top(self, k: int, length: int | None = None) -> list[tuple[tuple[Symbol, ...], float]]:
+        """Return the most frequent strings and their counts, exactly those of the model.
+
+        Parameters
+        ----------
+        k
+            How many; there may be fewer that occur at all.
+        length
+            If given, only strings of that many symbols.
+        """
+        found = most_frequent(self.model, k, length)
+        return [(self.public.labels(string), count) for string, count in found]
+
+    def predict(self, prefix: Iterable[Symbol]) -> dict[Symbol | None, float]:
+        """Return how likely each symbol comes next; `None` stands for the end of the sequence.
+
+        Parameters
+        ----------
+        prefix
+            The sequence from its start, as a list of symbols, or a text where every symbol is one
+            character; it may be empty.
+        """
+        context = (self.public.symbols, *self.public.codes(prefix))
+        chances = self.model.after(context).tolist()
+        return dict(zip([*self.public.alphabet, None], chances, strict=True))
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        generator: np.random.Generator | None = None,
+        longest: int | None = None,
+    ) -> list[list[Symbol]]:
+        """Return synthetic sequences.
+
+        Parameters
+        ----------
+        rows
+            How many; by default as many as the release counts.
+        generator
+            A NumPy generator, for sequences that can be drawn again; fresh otherwise.
+        longest
+            A sequence of this many symbols is cut; by default ten times the length limit, and
+            10,000 at most unless the limit is more.
+
+        Notes
+        -----
+        Privacy: post-processing of the release; it costs nothing, however often it is done.
+        """
+        if rows is None:
+            rows = round(self.total)
+            if rows > MOST_ROWS:
+                raise ValueError(f"the release counts {rows:,} sequences; say how many to draw")
+        if rows < 0:
+            raise ValueError(f"rows must not be negative; got {rows}")
+        longest = self._longest() if longest is None else longest
+        if longest < 0:
+            raise ValueError(f"longest must not be negative; got {longest}")
+        generator = noise.generator() if generator is None else generator
+        symbols, lengths = generate(self.model, rows, longest, generator)
+        labels = np.array([*self.public.alphabet, None], dtype=object)[symbols].tolist()
+        edges = [0, *np.cumsum(lengths).tolist()]
+        return [labels[begin:end] for begin, end in pairwise(edges)]
+
+    def _longest(self) -> int:
+        return max(min(LONGER * self.limit, LARGEST_SAMPLED), self.limit)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the contexts with what follows them, and the most frequent strings, as CSV."""
+        return {"contexts.csv": self._contexts, "top.csv": self._top}
+
+    @cached_property
+    def _contexts(self) -> bytes:
+        import polars as pl
+
+        public, model = self.public, self.model
+        texts = [string_text(public, context) for context in model.contexts()]
+        names = [f"next {label}" for label in public.alphabet]
+        columns = [
+            pl.Series("context", texts, pl.String),
+            *(pl.Series(name, model.histograms[:, j]) for j, name in enumerate([*names, "end"])),
+        ]
+        return csv(pl.DataFrame(columns))
+
+    @cached_property
+    def _top(self) -> bytes:
+        import polars as pl
+
+        found = most_frequent(self.model, PUBLISHED)
+        columns = [
+            pl.Series("string", [string_text(self.public, s) for s, _ in found], pl.String),
+            pl.Series("symbols", [len(string) for string, _ in found], pl.Int64),
+            pl.Series("count", [count for _, count in found], pl.Float64),
+        ]
+        return csv(pl.DataFrame(columns))
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+        return same_files(self.files(), files)
+
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences."""
+        contexts = self.model.nodes
+        return (
+            f"A model of sequences over {self.public.symbols:,} symbols, made from a noisy "
+            f"{self.origin}: for {contexts:,} context{'s' * (contexts > 1)} of up to "
+            f"{self.model.depth} symbols it tells what comes next. Of each sequence the first "
+            f"{self.limit:,} symbols were used, its end counted as one, and noise was added to "
+            f"every count (standard deviation {self.deviation:,.4g}), so that no one "
+            f"{self.public.unit} changes it by much. Frequencies of strings and synthetic "
+            "sequences are what the model gives; long strings that no context covers are "
+            f"extrapolated. About {self.total:,.0f} sequences in all."
+        )
+
+    def plot(self) -> Any:
+        """Return a figure of the weightiest contexts and what follows them."""
+        from sfumato.sequence.tree_picture import tree_picture
+
+        return tree_picture(self)

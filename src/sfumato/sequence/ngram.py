@@ -1,0 +1,128 @@
+"""NGram: noisy counts of variable-length n-grams, and the Markov model they make."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from sfumato.data.sequences import Sequences, SequencesPublic
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.parameters import Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+from sfumato.sequence.context_tree import MOST_CELLS
+from sfumato.sequence.gram_tree import GramTree
+from sfumato.sequence.model import SequenceModel
+from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise, margin, slice_epsilon
+
+__all__ = ["NGram"]
+
+
+def _label(length: int) -> str:
+    return f"strings of {length}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NGram(SequenceMethod[SequenceModel]):
+    """Release noisy counts of frequent n-grams as a Markov model: the method to compare with.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the sequences (sequence or person).
+    longest
+        The length limit, if it is declared; by default it is chosen privately.
+    limit_share
+        The share of epsilon that this choice takes.
+    largest_limit
+        The largest limit that may be chosen.
+    grams
+        The most symbols of an n-gram, its end counted as one.
+
+    Notes
+    -----
+    Chen, Acs and Castelluccia, *Differentially private sequential data publication via
+    variable-length n-grams*, CCS 2012, with the same budget for every length.
+
+    Privacy: a sequence of at most `longest` symbols holds at most so many n-grams of one length, so
+    the counts of a level have that L1 sensitivity, twice that under replace-one; each level gets
+    an equal share, and what is expanded follows from noisy counts (docs/proofs/ngram.md).
+    """
+
+    proof: ClassVar[str] = "ngram.md"
+
+    grams: int = parameter(Whole(1, 100), 5)
+
+    def check(self, public: SequencesPublic) -> None:
+        """Raise where the alphabet is too large."""
+        super().check(public)
+        if public.symbols + 1 > MOST_CELLS:
+            raise ValueError(
+                f"an alphabet of {public.symbols:,} symbols is larger than the {MOST_CELLS:,} "
+                "that are allowed; group symbols that are alike"
+            )
+
+    def _noise(self, cells: int, limit: int, public: SequencesPublic) -> GeometricNoise:
+        epsilon, relation = self.record_epsilon(public)
+        return leaf_noise((cells,), limit, epsilon * self.left() / self.grams, relation)
+
+    def _tree(self, limit: int, public: SequencesPublic) -> GramTree:
+        # A string without occurrences is expanded with probability about 1/|alphabet|: of its
+        # children, one on average.
+        scale = float(self._noise(1, limit, public).scale)
+        return GramTree(public.symbols, scale * math.log(max(public.symbols, 2) / 2))
+
+    def plan(self, public: SequencesPublic) -> Plan:
+        """Return what each length will cost and how much noise it gets."""
+        self.check(public)
+        limit, each = self.per_limit()
+        noise = self._noise(1, limit, public)
+        off = margin(noise)
+        loss = self.working_loss().share(self.left() / self.grams)
+        steps = [
+            PlanStep(
+                what=_label(length),
+                loss=loss,
+                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) a count{each}",
+                error=f"± {off:,.4g} a count{each}",
+                figures={"margin": off, "standard_deviation": noise.standard_deviation},
+            )
+            for length in range(1, self.grams + 1)
+        ]
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(*self.limit_steps(public), *steps),
+            notes=("How many strings are counted depends on the data and cannot be told before.",),
+        )
+
+    def _measure(self, data: Sequences, budget: Budget) -> None:
+        public = data.public
+        labels = [_label(length) for length in range(1, self.grams + 1)]
+        limit, counts, slices = self.slices(data, budget, labels, [Fraction(1)] * self.grams)
+        tree, walk = self._tree(limit, public), counts.grams()
+        walk.descend(tree.root())
+        for label, part in zip(labels, slices, strict=True):
+            if tree.frontier == 0:
+                break
+            private = walk.counts()
+            noise = leaf_noise(private.shape, limit, slice_epsilon(part), part.relation)
+            walk.descend(tree.add(part.measure(noise, private, label=label)))
+
+    def _build(self, public: SequencesPublic, transcript: Transcript) -> SequenceModel:
+        limit = self.limit(transcript)
+        tree = self._tree(limit, public)
+        for length in range(1, self.grams + 1):
+            if tree.frontier:
+                tree.add(transcript[_label(length)])
+        noise = self._noise(1, limit, public)
+        return SequenceModel(
+            public,
+            tree.model(),
+            limit=limit,
+            deviation=noise.standard_deviation,
+            origin="tree of n-grams",
+        )
