@@ -15,7 +15,8 @@ from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.counting_method import TableMethod, count_step, require_planned
+from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.counting_method import count_step, require_planned
 from sfumato.tabular.noisy_tables import common_total, relative_variances
 from sfumato.tabular.one_way import counted_columns, require_countable, shares_by_size
 from sfumato.tabular.simple_models import ProductModel, probabilities
@@ -23,7 +24,7 @@ from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Independent(TableMethod[SyntheticTable]):
+class Independent(BinningMethod):
     """Release a synthetic table whose columns are drawn independently of each other.
 
     Parameters
@@ -38,6 +39,9 @@ class Independent(TableMethod[SyntheticTable]):
     repair
         `"project"` takes the closest histogram without negative counts; `"clip"` clips and
         rescales, as is often published.
+    binner, bins, bins_share
+        Whether columns of many values are seen through bins that are found privately; see
+        `BinningMethod`.
 
     Notes
     -----
@@ -74,9 +78,7 @@ class Independent(TableMethod[SyntheticTable]):
             for column, share in zip(self.measured(public), self.shares(public), strict=True)
         ]
 
-    def plan(self, public: TablePublic) -> Plan:
-        """Return what each histogram will cost and how good it will be."""
-        self.check(public)
+    def _plan_table(self, public: TablePublic) -> Plan:
         steps: list[PlanStep] = [
             count_step(public.columns[column], self.working_loss().share(share), [noise], public)
             for column, share, noise in zip(
@@ -94,7 +96,7 @@ class Independent(TableMethod[SyntheticTable]):
             ),
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def _measure_table(self, data: Table, budget: Budget) -> None:
         public = data.public
         columns = self.measured(public)
         names = [public.columns[column] for column in columns]
@@ -105,7 +107,7 @@ class Independent(TableMethod[SyntheticTable]):
         ):
             part.measure(noise, table, label=name)
 
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
         columns, noises = self.measured(public), self.noises(public)
         names = [public.columns[column] for column in columns]
         require_planned(transcript, names, noises)

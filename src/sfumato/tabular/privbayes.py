@@ -30,7 +30,8 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.agreement import holds
-from sfumato.tabular.counting_method import TableMethod, rows_about
+from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.counting_method import rows_about
 from sfumato.tabular.disclosed import DisclosedCount
 from sfumato.tabular.encoding import ENCODINGS, Encoding
 from sfumato.tabular.network_model import MeasuredTable, NetworkModel
@@ -93,7 +94,7 @@ class Course:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivBayes(TableMethod[SyntheticTable]):
+class PrivBayes(BinningMethod):
     """Release a synthetic table drawn from a Bayesian network.
 
     Parameters
@@ -128,6 +129,9 @@ class PrivBayes(TableMethod[SyntheticTable]):
         under replace-one, where the number of rows is public.
     accept_unproven
         Needed for the published variant under add/remove, where it is not private.
+    binner, bins, bins_share
+        Whether columns of many values are seen through bins that are found privately; see
+        `BinningMethod`.
 
     Notes
     -----
@@ -168,6 +172,11 @@ class PrivBayes(TableMethod[SyntheticTable]):
             raise ValueError(
                 f"the published variant fixes {', '.join(pinned)}; leave {given[0]} out, or use "
                 "variant='proved'"
+            )
+        if self.published and self.binner != "declared":
+            raise ValueError(
+                "the published variant takes columns as they are declared; leave binner out, or "
+                "use variant='proved'"
             )
         if self.degree is not None and self.cells is not None:
             raise ValueError("give degree or cells, not both")
@@ -459,7 +468,7 @@ class PrivBayes(TableMethod[SyntheticTable]):
             words.append(f"{name} level {level}" if level else name)
         return " × ".join(words) or "rows"
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def _measure_table(self, data: Table, budget: Budget) -> None:
         counts = data.counts.recoded(self.columns(data.public).encoding.recodings or _NO_BITS)
 
         def ask(label: str, primitive: Primitive, value: Callable[[Counts], Integers64]) -> Any:
@@ -467,7 +476,7 @@ class PrivBayes(TableMethod[SyntheticTable]):
 
         self._course(data.public, ask)
 
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
         entries = iter(transcript)
         mismatch = "the transcript is not one of this method with these parameters"
 
@@ -510,11 +519,9 @@ class PrivBayes(TableMethod[SyntheticTable]):
             table.deviation,
         )
 
-    def plan(self, public: TablePublic) -> Plan:
-        """Return what the network and its tables will cost, and how good they will be."""
+    def _plan_table(self, public: TablePublic) -> Plan:
         from sfumato.tabular.privbayes_plan import plan_of
 
-        self.check(public)
         return plan_of(self, public, rows_about(public))
 
 

@@ -48,7 +48,7 @@ MEANING = (
     "together, or because the tables that were counted overlap",
     "measured: the tables that were counted, with the standard deviation of the noise on a cell",
     "levels: one for each column; 0 is the column as it is declared, more is a coarser level of "
-    "its taxonomy, less is a part of its codes",
+    "its taxonomy, less is a part of its codes or bins of them",
 )
 
 

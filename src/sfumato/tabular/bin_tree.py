@@ -1,0 +1,224 @@
+"""The trees over the codes of one column along which its bins are split.
+
+Numbers and dates are halved again and again; categories follow their declared taxonomy. A tree is
+public. Which nodes were split is what a primitive said; only `PrivateWalk` holds counts, and it
+never says one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engines.coding import Categories, Coding
+from sfumato.engines.coding.taxonomy import Taxonomy
+
+__all__ = ["CodeTree", "PrivateWalk", "Walk", "pruned"]
+
+#: A node: a stretch of the tree's order, from its first place up to and without its last.
+Node = tuple[int, int]
+Nodes = NDArray[np.int64]
+
+
+class CodeTree:
+    """A public tree over the proper codes of a column.
+
+    Parameters
+    ----------
+    order
+        The codes, in an order in which every node is a stretch of them.
+    groups
+        The children of each node that has any, for a tree that is declared; `None` for one that
+        halves the order.
+    """
+
+    def __init__(
+        self, order: NDArray[np.intp], groups: dict[Node, tuple[Node, ...]] | None = None
+    ) -> None:
+        self.order = order
+        self._groups = groups
+
+    @classmethod
+    def of(cls, coding: Coding) -> CodeTree:
+        """Return the tree of a coding: its taxonomy, or halves of halves."""
+        if isinstance(coding, Categories) and coding.taxonomy is not None:
+            return _taxonomy_tree(coding.taxonomy, coding.values)
+        return cls(np.arange(coding.proper, dtype=np.intp))
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return len(self.order)
+
+    @property
+    def fan_out(self) -> int:
+        """The largest number of children of a node."""
+        if self._groups is None:
+            return 2
+        return max(map(len, self._groups.values()))
+
+    @property
+    def levels(self) -> int:
+        """How many splits lead from the root to the deepest single code."""
+        if self._groups is None:
+            return (self.size - 1).bit_length()
+        return _height(self._groups, (0, self.size))
+
+    def children(self, nodes: Nodes) -> tuple[Nodes, NDArray[np.intp]]:
+        """Return the children of some nodes in order, and the place of each one's parent."""
+        if self._groups is None:
+            middle = nodes.sum(axis=1) // 2
+            halves = np.stack([nodes[:, 0], middle, middle, nodes[:, 1]], axis=1).reshape(-1, 2)
+            return halves, np.repeat(np.arange(len(nodes)), 2)
+        below = [self._groups[first, last] for first, last in nodes.tolist()]
+        flat = [child for members in below for child in members]
+        places = np.repeat(np.arange(len(below)), [len(members) for members in below])
+        return np.array(flat, dtype=np.int64).reshape(-1, 2), places
+
+    def grouped(self, leaves: Sequence[Node]) -> NDArray[np.intp]:
+        """Return the bin of each code, for leaves in order that cover every code once."""
+        bins = np.empty(self.size, dtype=np.intp)
+        for number, (first, last) in enumerate(leaves):
+            bins[self.order[first:last]] = number
+        return bins
+
+
+def _taxonomy_tree(taxonomy: Taxonomy, values: Sequence[Any]) -> CodeTree:
+    """Return the tree of a taxonomy; values that it does not name hang from the root."""
+    codes = {value: code for code, value in enumerate(values)}
+    order: list[int] = []
+    groups: dict[Node, tuple[Node, ...]] = {}
+
+    def visit(member: Any) -> Node:
+        first = len(order)
+        if not isinstance(member, tuple):
+            order.append(codes[member])
+            return first, first + 1
+        inside = tuple(visit(inner) for inner in member)
+        node = (first, len(order))
+        # A group of one is that one.
+        if len(inside) > 1:
+            groups[node] = inside
+        return node
+
+    members = [visit(member) for member in taxonomy]
+    named = set(order)
+    rest = [code for code in range(len(values)) if code not in named]
+    members += [(place, place + 1) for place in range(len(order), len(values))]
+    order += rest
+    if len(members) > 1:
+        groups[0, len(order)] = tuple(members)
+    return CodeTree(np.array(order, dtype=np.intp), groups)
+
+
+def _height(groups: dict[Node, tuple[Node, ...]], node: Node) -> int:
+    """Return the number of levels of splits below a node; nesting is bounded by the schema."""
+    return 1 + max(_height(groups, inner) for inner in groups[node]) if node in groups else 0
+
+
+class Walk:
+    """A tree while it grows, level by level, from what was said. Public.
+
+    Parameters
+    ----------
+    tree
+        What may be split.
+    """
+
+    def __init__(self, tree: CodeTree) -> None:
+        self._tree = tree
+        self.nodes: Nodes = np.array([[0, tree.size]], dtype=np.int64)
+        self._parents = np.zeros(1, dtype=np.intp)
+        self._inner: dict[Node, tuple[Node, ...]] = {}
+
+    @property
+    def parents(self) -> NDArray[np.intp]:
+        """For each node that may be split now, its parent's place in the frontier before."""
+        return self._parents
+
+    def descend(self, split: NDArray[np.bool_]) -> None:
+        """Go on to the children of the nodes that are split."""
+        if split.shape != (len(self.nodes),):
+            raise ValueError("one answer is needed for each node that may be split")
+        chosen = np.flatnonzero(split)
+        children, places = self._tree.children(self.nodes[chosen])
+        below: list[list[Node]] = [[] for _ in chosen]
+        for place, (first, last) in zip(places.tolist(), children.tolist(), strict=True):
+            below[place].append((first, last))
+        for number, members in zip(chosen.tolist(), below, strict=True):
+            first, last = self.nodes[number].tolist()
+            self._inner[first, last] = tuple(members)
+        # A single code cannot be split.
+        open_ = children[:, 1] - children[:, 0] > 1
+        self.nodes = children[open_]
+        self._parents = chosen[places[open_]]
+
+    @property
+    def inner(self) -> dict[Node, tuple[Node, ...]]:
+        """The nodes that were split, each after its parent, with their children."""
+        return self._inner
+
+
+class PrivateWalk(Walk):
+    """A tree that grows over the private counts of a column.
+
+    Parameters
+    ----------
+    tree
+        What may be split.
+    counts
+        The count of each code of the column; codes beyond the tree's are left out. Private.
+    """
+
+    def __init__(self, tree: CodeTree, counts: NDArray[np.int64]) -> None:
+        super().__init__(tree)
+        self._up_to = np.concatenate([[0], np.cumsum(counts[tree.order])]).astype(np.int64)
+
+    def scores(self) -> NDArray[np.int64]:
+        """Return the number of records in each node that may be split. Private."""
+        scores: NDArray[np.int64] = self._up_to[self.nodes[:, 1]] - self._up_to[self.nodes[:, 0]]
+        return scores
+
+
+def pruned(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> list[Node]:
+    """Return the leaves of a grown tree in order, at most so many where that is possible.
+
+    Parameters
+    ----------
+    tree
+        The tree.
+    inner
+        The nodes that were split, each after its parent, with their children.
+    most
+        Splits are taken back until no more leaves than this are left. The first split is not: a
+        root with more children than this keeps them.
+
+    Notes
+    -----
+    Privacy: a function of the splits alone. The deepest splits go first: they are the narrowest,
+    and a chain of chance splits, of which a node without records starts one in four times, ends
+    deep.
+    """
+    root = (0, tree.size)
+    parents = {child: node for node, members in inner.items() for child in members}
+    depths: dict[Node, int] = {}
+    for node in inner:
+        depths[node] = 0 if node == root else depths[parents[node]] + 1
+    split = dict(inner)
+    leaves = {root, *parents} - set(split)
+    waiting = [(-depths[node], node) for node in split if leaves.issuperset(split[node])]
+    heapq.heapify(waiting)
+    while len(leaves) > most and waiting:
+        _, node = heapq.heappop(waiting)
+        if node == root:
+            continue
+        leaves.difference_update(split.pop(node))
+        leaves.add(node)
+        above = parents[node]
+        if leaves.issuperset(split[above]):
+            heapq.heappush(waiting, (-depths[above], above))
+    return sorted(leaves)

@@ -1,0 +1,420 @@
+"""Private bins: the suite with each binner, the trees they follow, and what they are worth."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato import noise
+from sfumato.data.table import TablePublic
+from sfumato.engines.coding import Categories, Integers
+from sfumato.mechanisms.privtree import TreeSplits
+from sfumato.privacy.record import record, replay
+from sfumato.privacy.saved import load, verify
+from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.bin_answers import cut_scores
+from sfumato.tabular.bin_choice import Part, choose_bins, labels_of
+from sfumato.tabular.bin_tree import CodeTree, PrivateWalk, Walk, pruned
+from sfumato.tabular.binned_model import BinnedModel, Bins
+from sfumato.tabular.simple_models import ProductModel
+from tests.method_suite import AuditSuite, MethodSuite
+
+LETTERS = [f"{group}{number}" for group in "abcdef" for number in range(6)]
+TAXONOMY = [LETTERS[6 * group : 6 * group + 6] for group in range(6)]
+COLUMNS = {
+    "income": {"kind": "integer", "low": 0, "high": 39, "missing": "code"},
+    "left": [False, True],
+}
+TYPES = {"income": pl.Int64, "left": pl.Boolean}
+
+
+def table(rows, columns=COLUMNS, **options):
+    frame = pl.DataFrame(rows, schema=TYPES, orient="row")
+    return sf.Table(frame, sf.Schema.from_dict(columns, **options))
+
+
+def made(rows):
+    generator = np.random.default_rng(0)
+    incomes = np.minimum(generator.geometric(0.2, rows) - 1, 39).tolist()
+    return [
+        (None if number % 10 == 9 else income, bool(income > 3))
+        for number, income in enumerate(incomes)
+    ]
+
+
+class Binned:
+    """Two columns, of which one has 40 values and may be missing."""
+
+    sampled = False
+    random_neighbours = 15
+    relation = "add_remove"
+
+    def audited_public(self):
+        return self.data().public
+
+    def data(self):
+        return table(made(60), relation=self.relation)
+
+    def neighbours(self):
+        rows = made(30)
+        equal = [(0, False)] * 20
+        if self.relation == "replace_one":
+            pairs = [(equal, [*equal[1:], (39, True)]), (rows, [rows[1], *rows[1:]])]
+        else:
+            pairs = [
+                ([], [(39, True)]),
+                (equal, [*equal, (39, True)]),
+                (equal, [*equal, (None, False)]),
+                (rows, rows[:7] + rows[8:]),
+            ]
+        return [tuple(table(side, relation=self.relation) for side in pair) for pair in pairs]
+
+    def fact(self, release):
+        return np.concatenate([release.model.marginal((column,)) for column in range(2)])
+
+
+class TestIndependentPrivTree(Binned, MethodSuite):
+    name = "table.Independent"
+    options = {"binner": "privtree", "bins": 8}  # noqa: RUF012
+
+
+class TestIndependentPrivTreeUnderReplacement(Binned, MethodSuite):
+    name = "table.Independent"
+    relation = "replace_one"
+    options = {"binner": "privtree", "bins_share": "1/2"}  # noqa: RUF012
+
+
+class TestGaussianIndependentPrivTree(Binned, AuditSuite):
+    name = "table.Independent"
+    options = {"binner": "privtree", "delta": "1/100"}  # noqa: RUF012
+
+
+class TestIndependentQuantile(Binned, MethodSuite):
+    name = "table.Independent"
+    options = {"binner": "quantile", "bins": 5, "bins_share": "1/3"}  # noqa: RUF012
+
+
+class TestIndependentQuantileUnderReplacement(Binned, AuditSuite):
+    name = "table.Independent"
+    relation = "replace_one"
+    options = {"binner": "quantile", "bins": 4}  # noqa: RUF012
+
+
+class TestSynthesizerPrivTree(Binned, MethodSuite):
+    name = "table.Synthesizer"
+    options = {"binner": "privtree", "rounds": 1}  # noqa: RUF012
+
+
+class TestSynthesizerPrivTreeUnderReplacement(Binned, AuditSuite):
+    name = "table.Synthesizer"
+    relation = "replace_one"
+    options = {"binner": "privtree", "rounds": 1}  # noqa: RUF012
+
+
+class TestPrivBayesPrivTree(Binned, AuditSuite):
+    name = "table.PrivBayes"
+    options = {"binner": "privtree", "cells": 64}  # noqa: RUF012
+
+
+# The trees.
+
+
+def test_halves_tile_the_codes_at_every_level():
+    tree = CodeTree(np.arange(37))
+    walk = Walk(tree)
+    while len(walk.nodes):
+        walk.descend(np.ones(len(walk.nodes), dtype=bool))
+    assert pruned(tree, walk.inner, 10**6) == [(code, code + 1) for code in range(37)]
+    assert tree.levels == 6 and tree.fan_out == 2
+    for most in range(1, 38):
+        leaves = pruned(tree, walk.inner, most)
+        assert leaves[0][0] == 0 and leaves[-1][1] == 37
+        assert all(one[1] == two[0] for one, two in pairwise(leaves))
+        assert len(leaves) == max(most, 2)
+
+
+def test_the_deepest_splits_are_taken_back_first():
+    tree = CodeTree(np.arange(8))
+    walk = Walk(tree)
+    for said in ([True], [True, True], [True, False, False, False]):
+        walk.descend(np.array(said))
+    assert pruned(tree, walk.inner, 5) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 8)]
+    assert pruned(tree, walk.inner, 4) == [(0, 2), (2, 4), (4, 6), (6, 8)]
+    assert pruned(tree, walk.inner, 3) == [(0, 4), (4, 6), (6, 8)]
+
+
+def test_a_taxonomy_is_followed_as_it_is_declared():
+    coding = Categories(
+        values=("a", "b", "c", "d", "e"), taxonomy=((("d", "b"), "a"), ("e",)), missing="code"
+    )
+    tree = CodeTree.of(coding)
+    # The order of the tree: d and b, with a; then e; then c, which is in no group.
+    assert tree.order.tolist() == [3, 1, 0, 4, 2]
+    assert tree.fan_out == 3 and tree.levels == 3
+    walk = PrivateWalk(tree, np.array([1, 2, 4, 8, 16, 99]))
+    assert walk.scores().tolist() == [31]
+    walk.descend(np.array([True]))
+    assert walk.nodes.tolist() == [[0, 3]] and walk.scores().tolist() == [11]
+    walk.descend(np.array([False]))
+    assert tree.grouped(pruned(tree, walk.inner, 9)).tolist() == [0, 0, 2, 0, 1]
+
+
+def test_scores_are_the_records_below_and_fall_with_depth():
+    counts = np.array([5, 0, 0, 3, 1, 0, 0, 0, 7])
+    walk = PrivateWalk(CodeTree(np.arange(8)), counts)
+    assert walk.scores().tolist() == [9]
+    walk.descend(np.array([True]))
+    assert walk.scores().tolist() == [8, 1] and walk.parents.tolist() == [0, 0]
+    walk.descend(np.array([False, True]))
+    assert walk.scores().tolist() == [1, 0] and walk.parents.tolist() == [1, 1]
+
+
+# What is asked.
+
+
+class Told:
+    """Answers that are written down beforehand."""
+
+    def __init__(self, splits=(), cuts=(), rows=0):
+        self.said, self.places, self.total, self.asked = list(splits), list(cuts), rows, []
+
+    def rows(self, share, label):
+        self.asked.append(("rows", share))
+        return self.total
+
+    def column(self, column, share, label):
+        self.asked.append((column, share))
+        return self
+
+    def splits(self, tree, threshold):
+        self.asked.append(("threshold", threshold))
+        walk = Walk(tree)
+        for level in self.said:
+            walk.descend(np.array(level))
+        return walk
+
+    def cuts(self, level, levels, parts):
+        self.asked.append((level, [(part.first, part.last, part.bins) for part in parts]))
+        return [self.places.pop(0) for _ in parts]
+
+
+CODING = Integers(low=0, high=39, missing="code")
+
+
+def test_a_worked_example_of_the_tree():
+    told = Told([[True], [True, False]], rows=80)
+    bins = choose_bins("privtree", {0: CODING}, ["income"], 8, None)(told)
+    expected = [0] * 10 + [1] * 10 + [2] * 20 + [3]
+    assert bins[0].groups.tolist() == expected
+    assert bins[0].number == 3 and bins[0].size == 4
+    assert told.asked == [("rows", Fraction(1, 20)), (0, Fraction(19, 20)), ("threshold", 10)]
+
+
+def test_a_public_number_of_rows_costs_nothing():
+    told = Told([[False]])
+    bins = choose_bins("privtree", {0: CODING, 1: CODING}, ["a", "b"], 8, 80)(told)
+    assert [bins[0].number, bins[1].number] == [1, 1]
+    half = Fraction(1, 2)
+    assert told.asked == [(0, half), ("threshold", 10), (1, half), ("threshold", 10)]
+
+
+def test_a_worked_example_of_quantiles():
+    # Half of the rows at 0: the first cut is after it; of two codes nothing is asked.
+    told = Told(cuts=[0, 1])
+    bins = choose_bins("quantile", {0: CODING}, ["income"], 4, None)(told)
+    assert bins[0].groups.tolist() == [0, 1, 1, *[2] * 37, 3]
+    assert told.asked[1:] == [(0, [(0, 40, 4)]), (1, [(1, 40, 2)])]
+
+
+def test_equal_widths_ask_nothing():
+    told = Told()
+    bins = choose_bins("uniform", {0: CODING}, ["income"], 16, None)(told)
+    assert not told.asked and bins[0].number == 16
+    assert set(bins[0].widths[:16].tolist()) == {2, 3} and bins[0].widths[16] == 1
+
+
+@pytest.mark.parametrize("bins", [2, 3, 5])
+def test_cuts_are_scored_by_how_far_they_are_from_the_quantile(bins):
+    counts = np.array([4, 1, 0, 3, 2])
+    part = Part(1, 5, bins)
+    share = part.quantile
+    below = np.array([1, 1, 4])
+    wanted = -np.abs(share.denominator * below - share.numerator * 6)
+    assert cut_scores(part, counts).tolist() == wanted.tolist()
+
+
+def test_no_label_is_the_name_of_a_column():
+    names = ["bins: a", "a", "(bins)"]
+    labels = labels_of(names)
+    assert len(set(labels) | set(names)) == 7
+    columns = {name: {"kind": "integer", "low": 0, "high": 39} for name in names}
+    data = sf.Table(pl.DataFrame({name: [1, 2, 3] for name in names}), sf.Schema.from_dict(columns))
+    release = sf.Independent(epsilon=1, binner="privtree").release(data)
+    # A column that is not split at all is not counted either.
+    assert [entry.label for entry in release.transcript][:4] == [labels[-1], *labels[:3]]
+
+
+def test_bins_are_public_facts_of_the_transcript():
+    data = table(made(200))
+    method = sf.Independent(epsilon=2, binner="privtree")
+    release = method.release(data)
+    again = method._build(data.public, release.transcript)
+    np.testing.assert_array_equal(again.model.bins[0].groups, release.model.bins[0].groups)
+    other = Transcript(release.transcript.entries[1:], release.transcript.slices)
+    with pytest.raises(ValueError, match="not one of this method"):
+        method._build(data.public, other)
+    with pytest.raises(ValueError, match="not one of this method"):
+        sf.Independent(epsilon=3, binner="privtree")._build(data.public, release.transcript)
+
+
+def test_every_record_moves_one_path_and_every_column_pays():
+    method = sf.Independent(epsilon=1, binner="privtree")
+    columns = {**COLUMNS, "other": {"kind": "integer", "low": 0, "high": 63}}
+    frame = pl.DataFrame({"income": [1, 2, 3], "left": [True] * 3, "other": [9, 9, 60]})
+    here = sf.Table(frame, sf.Schema.from_dict(columns))
+    there = sf.Table(frame.head(2), sf.Schema.from_dict(columns))
+    with noise.seeded(3):
+        script = record(method, here)
+    trees = [step for step in script if isinstance(step.primitive, TreeSplits)]
+    assert [step.primitive.epsilon for step in trees] == [Fraction(1, 10) * Fraction(19, 40)] * 2
+    changes = script.changes(replay(method, there, script))
+    moved = [change.measured for step, change in changes if step in trees]
+    assert moved == [1, 1]
+
+
+# The model and the release.
+
+
+def test_a_bin_is_spread_evenly_over_its_codes():
+    bins = Bins(np.array([0, 1, 0, 0, 1, 2]), 5)
+    inside = ProductModel([np.array([0.6, 0.3, 0.1]), np.array([0.25, 0.75])])
+    model = BinnedModel(inside, {0: bins})
+    single = np.array([0.2, 0.15, 0.2, 0.2, 0.15, 0.1])
+    assert model.sizes == (6, 2)
+    np.testing.assert_allclose(model.marginal((0,)), single)
+    np.testing.assert_allclose(model.marginal((1, 0)), np.outer([0.25, 0.75], single))
+    assert {part.levels for part in model.network.parts} == {(-1,), (0,)}
+    drawn = model.draw(50_000, noise.generator(1))
+    shares = np.bincount(drawn[:, 0], minlength=6) / 50_000
+    # Five deviations and a half of each share: a false alarm in a million.
+    assert (np.abs(shares - single) < 5.5 * np.sqrt(single / 50_000)).all()
+
+
+def skewed(rows=20_000, relation="add_remove"):
+    """Return a table of a column that is 0 nine times in ten, and long-tailed where it is not."""
+    generator = np.random.default_rng(1)
+    tail = np.minimum(generator.lognormal(8, 1, rows), 99_999)
+    gain = np.where(generator.random(rows) < 0.9, 0.0, tail)
+    day = pl.Series(generator.integers(0, 730, rows)).cast(pl.Int32).cast(pl.Date)
+    job = [LETTERS[code] for code in generator.integers(0, 12, rows)]
+    frame = pl.DataFrame({"gain": gain, "day": day, "job": job, "rich": gain > 4000})
+    frame = frame.with_columns(pl.when(pl.int_range(rows) % 5 > 0).then(pl.col("day")).alias("day"))
+    schema = sf.Schema.from_dict(
+        {
+            "gain": {"kind": "number", "low": 0, "high": 100_000, "bins": 1000, "decimals": 0},
+            "day": {"kind": "date", "low": "1970-01-01", "high": "1971-12-31", "missing": "code"},
+            "job": {"kind": "category", "values": LETTERS, "taxonomy": TAXONOMY},
+            "rich": [False, True],
+        },
+        rows_about=rows,
+        relation=relation,
+    )
+    return sf.Table(frame, schema)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("kind", ["Independent", "Synthesizer", "PrivBayes"])
+def test_rows_come_in_the_declared_types_and_missing_values_stay_apart(kind, relation, tmp_path):
+    data = skewed(4000, relation)
+    release = getattr(sf, kind)(epsilon=5, binner="privtree").release(data)
+    bins = release.model.bins
+    assert list(bins) == [0, 1, 2] and all(1 < one.number <= 32 for one in bins.values())
+    # The missing days are the last code, and its bin holds no other.
+    assert bins[1].groups[-1] == bins[1].size - 1 and bins[1].widths[-1] == 1
+    assert release.counts(["day"])[-1] == pytest.approx(800, abs=100)
+    frame = release.sample(500, generator=noise.generator(1))
+    assert frame.schema == {
+        "gain": pl.Int64, "day": pl.Date, "job": pl.String, "rich": pl.Boolean
+    }  # fmt: skip
+    assert 0 < frame["day"].null_count() < 250
+    assert frame["gain"].is_between(0, 100_000).all() and frame["job"].is_in(LETTERS).all()
+    assert "bins of widths that follow the rows" in release.words()
+    assert release.margin(["gain"]) is None
+    assert verify(release.save(tmp_path / "out")).passed
+    assert load(tmp_path / "out").published.equals(release.published)
+
+
+def test_the_bins_of_a_skewed_column_beat_equal_widths_at_the_same_epsilon():
+    data = skewed()
+    (truth, _) = data.counts.marginals([(0,), (1,)])
+    apart = {}
+    for binner in ("uniform", "quantile", "privtree"):
+        with noise.seeded(2):
+            release = sf.Synthesizer(epsilon="1/2", binner=binner).release(data)
+        apart[binner] = np.abs(np.cumsum(release.counts(["gain"]) - truth)).max() / 20_000
+    # Equal widths spread the zeros over 63 bins: nine rows in ten are out of place.
+    assert apart["uniform"] > 0.8
+    assert apart["quantile"] < 0.1
+    assert apart["privtree"] < 0.02
+
+
+def test_categories_without_records_are_joined():
+    release = sf.Independent(epsilon=5, binner="privtree").release(skewed(20_000))
+    groups = release.model.bins[2].groups
+    # Jobs of the first two groups are asked for one by one; few of the others are split by chance.
+    assert len(np.unique(groups[:12])) == 12
+    assert len(np.unique(groups[12:])) < 24
+
+
+def test_declared_bins_change_nothing():
+    data = skewed(500)
+    with noise.seeded(1):
+        plain = sf.Independent(epsilon=1).release(data)
+    with noise.seeded(1):
+        same = sf.Independent(epsilon=1, binner="declared", bins=4).release(data)
+    assert [entry.label for entry in plain.transcript] == list(data.public.columns)
+    np.testing.assert_array_equal(plain.counts(["gain"]), same.counts(["gain"]))
+
+
+def test_small_columns_are_left_as_they_are():
+    public = TablePublic.of(
+        sf.Schema.from_dict({"a": (0, 31), "b": (0, 32), "c": [str(i) for i in range(99)]})
+    )
+    assert list(sf.Independent(epsilon=1, binner="privtree").binned(public)) == [1]
+    assert list(sf.Independent(epsilon=1, binner="uniform").binned(public)) == [1]
+    assert not sf.Independent(epsilon=1, binner="uniform", bins=33).binned(public)
+    assert not sf.Independent(epsilon=1).binned(public)
+
+
+@pytest.mark.parametrize("binner", ["uniform", "quantile", "privtree"])
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("epsilon", ["1/1000000", 1000])
+@pytest.mark.parametrize("rows", [0, 1, 40])
+def test_no_rows_one_row_little_and_much_budget(binner, relation, epsilon, rows):
+    data = table([(7, True)] * rows, relation=relation)
+    for kind in (sf.Independent, sf.Synthesizer):
+        release = kind(epsilon=epsilon, binner=binner).release(data)
+        assert release.counts(["income"]).sum() == pytest.approx(release.total)
+        assert release.counts(["income"]).shape == (41,)
+
+
+def test_the_plan_tells_of_the_bins():
+    data = skewed(4000)
+    for binner in ("quantile", "privtree"):
+        plan = sf.Synthesizer(epsilon=1, binner=binner, bins_share="1/4").plan(data.public)
+        assert plan.steps[0].what.startswith("the bins of")
+        assert plan.steps[0].loss == sf.PureDP(Fraction(1, 4))
+        total = sum((step.loss.epsilon for step in plan.steps), Fraction(0))
+        assert Fraction(1, 2) < total <= 1
+        assert "bins a column" in plan.notes[0]
+    free = sf.Synthesizer(epsilon=1, binner="uniform").plan(data.public)
+    assert not free.steps[0].what.startswith("the bins of")
+    assert sum((step.loss.epsilon for step in free.steps), Fraction(0)) <= 1
+
+
+def test_the_published_variant_takes_columns_as_they_are():
+    with pytest.raises(ValueError, match="takes columns as they are declared"):
+        sf.PrivBayes(epsilon=1, variant="published", binner="privtree")
