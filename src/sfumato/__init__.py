@@ -14,8 +14,12 @@ from sfumato.catalogue import PUBLIC_NAMES
 if TYPE_CHECKING:
     from sfumato import audit
     from sfumato.data.errors import DataError
+    from sfumato.data.graph import Graph, read_graph
+    from sfumato.data.points import Points, read_points
     from sfumato.data.schema import Schema
+    from sfumato.data.sequences import Sequences, read_sequences
     from sfumato.data.table import Table, read_table
+    from sfumato.graph.subgraph_count import SubgraphCount
     from sfumato.privacy.guarantee import Guarantee
     from sfumato.privacy.ledger import BudgetExceeded, Ledger
     from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
@@ -25,6 +29,16 @@ if TYPE_CHECKING:
     from sfumato.privacy.saved import load, verify
     from sfumato.rehearsal import rehearse
     from sfumato.report.page import save_report
+    from sfumato.sequence.ngram import NGram
+    from sfumato.sequence.suffix_tree import SuffixTree
+    from sfumato.sequence.top_strings import TopStrings
+    from sfumato.spatial.adaptive_grid import AdaptiveGrid
+    from sfumato.spatial.dawa import DAWA
+    from sfumato.spatial.hierarchical_grid import HierarchicalGrid
+    from sfumato.spatial.privelet_grid import Privelet
+    from sfumato.spatial.privtree import PrivTree
+    from sfumato.spatial.simple_tree import SimpleTree
+    from sfumato.spatial.uniform_grid import UniformGrid
     from sfumato.tabular.aim import AIM
     from sfumato.tabular.contingency import Contingency
     from sfumato.tabular.fourier import Fourier
@@ -44,34 +58,51 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AIM",
+    "DAWA",
     "MST",
     "MWEM",
     "ZCDP",
+    "AdaptiveGrid",
     "ApproxDP",
     "BudgetExceeded",
     "Contingency",
     "DataError",
     "Fourier",
+    "Graph",
     "Guarantee",
+    "HierarchicalGrid",
     "Histogram",
     "Independent",
     "Ledger",
     "Majority",
     "Marginals",
     "Method",
+    "NGram",
     "Plan",
+    "Points",
     "PrivBayes",
     "PrivGene",
+    "PrivTree",
     "PrivateERM",
+    "Privelet",
     "PureDP",
     "Questions",
     "Release",
     "Schema",
+    "Sequences",
+    "SimpleTree",
+    "SubgraphCount",
+    "SuffixTree",
     "Synthesizer",
     "Table",
+    "TopStrings",
+    "UniformGrid",
     "__version__",
     "audit",
     "load",
+    "read_graph",
+    "read_points",
+    "read_sequences",
     "read_table",
     "rehearse",
     "save_report",

@@ -45,7 +45,16 @@ def program(*words, **environment):
     )
 
 
-@pytest.mark.parametrize("words", [["--help"], ["table", "--help"], ["table", "release", "--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["table", "--help"],
+        ["table", "release", "--help"],
+        ["points", "release", "--help"],
+        ["sequences", "release", "--help"],
+    ],
+)
 def test_help_answers_without_importing_anything_heavy(words):
     before = os.times()
     answer = program(*words)
@@ -58,7 +67,7 @@ def test_help_answers_without_importing_anything_heavy(words):
 
 def test_every_group_is_there():
     answer = program("--help").stdout
-    for word in ("demo", "table", "ledger", "verify", "report", "keygen"):
+    for word in ("demo", "table", "points", "sequences", "ledger", "verify", "report", "keygen"):
         assert word in answer
 
 
@@ -83,9 +92,10 @@ def test_every_command_takes_json_and_explains_its_exit_codes(name, command):
     assert command.help
 
 
-@pytest.mark.parametrize("name", ["table plan", "table rehearse", "table release"])
-def test_there_is_no_default_epsilon(name):
-    command = dict(EVERY)[name]
+@pytest.mark.parametrize("kind", ["table", "points", "sequences"])
+@pytest.mark.parametrize("name", ["plan", "rehearse", "release"])
+def test_there_is_no_default_epsilon(kind, name):
+    command = dict(EVERY)[f"{kind} {name}"]
     (epsilon,) = (item for item in command.params if "--epsilon" in item.opts)
     assert epsilon.required and epsilon.default is None
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.audit_subjects import MethodName, Subject, subject_of
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import DeltaOption, RelationChoice
 from sfumato.cli.screen import JsonOption, Screen, answering, write_json
-from sfumato.cli.table_options import DeltaOption, read_schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,52 +22,9 @@ if TYPE_CHECKING:
     from sfumato.audit.neighbours import Pair
     from sfumato.audit.replaying import ReplayFindings
     from sfumato.audit.sampling import AuditResult
-    from sfumato.data.table import TablePublic
-    from sfumato.privacy.method import AnyMethod
 
-#: What is declared about the made-up table where no schema is given.
-COLUMNS = {"smokes": ["no", "yes"], "age": ["young", "middle", "old"], "insured": ["no", "yes"]}
-#: The answers of the made-up survey.
-ANSWERS = ("yes", "no", "no answer")
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png")
-
-
-class MethodName(StrEnum):
-    """The methods that can be audited: all of the catalogue, by their short names."""
-
-    MARGINALS = "marginals"
-    HISTOGRAM = "histogram"
-    MAJORITY = "majority"
-    PRIVATE_ERM = "private-erm"
-    PRIV_GENE = "priv-gene"
-    CONTINGENCY = "contingency"
-    FOURIER = "fourier"
-    INDEPENDENT = "independent"
-    MWEM = "mwem"
-    PRIV_BAYES = "priv-bayes"
-    SYNTHESIZER = "synthesizer"
-    AIM = "aim"
-    MST = "mst"
-    QUESTIONS = "questions"
-    RANDOMIZED_RESPONSE = "randomized-response"
-
-
-#: Methods that promise a pure epsilon and nothing else.
-PURE = (
-    MethodName.QUESTIONS,
-    MethodName.RANDOMIZED_RESPONSE,
-    MethodName.MAJORITY,
-    MethodName.PRIVATE_ERM,
-    MethodName.PRIV_GENE,
-)
-
-
-class RelationName(StrEnum):
-    """What a neighbour is."""
-
-    ADD_REMOVE = "add_remove"
-    REPLACE_ONE = "replace_one"
 
 
 def audit(
@@ -83,15 +40,15 @@ def audit(
         float, typer.Option(help="How sure a refutation must be, over all pairs together.")
     ] = 0.999,
     relation: Annotated[
-        RelationName | None, typer.Option(help="What a neighbour is; add_remove by default.")
+        RelationChoice | None, typer.Option(help="What a neighbour is; add_remove by default.")
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(metavar="M", help="Neighbours differ in a person with up to M rows.", min=1),
+        typer.Option(metavar="M", help="Neighbours differ in a person of up to M records.", min=1),
     ] = None,
     schema: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A schema for the made-up tables; a small one if none."),
+        typer.Option(metavar="FILE", help="A schema for the made-up data; a small one if none."),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -107,7 +64,10 @@ def audit(
         _check_picture(picture)
         if not 0.5 <= confidence < 1:
             raise Refusal(ExitCode.USAGE, "--confidence must be at least 0.5 and less than 1")
-        subject = _subject(method, epsilon, delta, relation, max_rows, schema)
+        subject = subject_of(
+            method.value, epsilon=epsilon, delta=delta, relation=relation, max_rows=max_rows,
+            schema=schema,
+        )  # fmt: skip
         outcome = _try(screen, subject, trials=trials, confidence=confidence, seed=seed)
         if picture is not None:
             from sfumato.audit.picture import save_picture
@@ -120,25 +80,6 @@ def audit(
             _show(screen.out, outcome, picture)
         if outcome.refuted:
             raise typer.Exit(int(ExitCode.REFUTED))
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is audited.
-
-    Parameters
-    ----------
-    method
-        The method with its parameters.
-    public
-        The public part of the made-up data.
-    questions
-        What an interactive method is asked: questions that every canonical pair changes.
-    """
-
-    method: AnyMethod
-    public: Any
-    questions: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -236,156 +177,6 @@ def _check_picture(picture: Path | None) -> None:
         raise Refusal(ExitCode.USAGE, f"--picture ends in .svg or .png; got {picture.name}")
     if not picture.parent.is_dir():
         raise Refusal(ExitCode.USAGE, f"there is no folder {picture.parent} for the picture")
-
-
-def _subject(
-    name: MethodName,
-    epsilon: str,
-    delta: str | None,
-    relation: RelationName | None,
-    max_rows: int | None,
-    schema: Path | None,
-) -> Subject:
-    """Return the method that is meant and the public part of the data it is tried on."""
-    if delta is not None and name in PURE:
-        raise Refusal(ExitCode.USAGE, f"{name} promises a pure epsilon; leave --delta out")
-    if name is MethodName.RANDOMIZED_RESPONSE:
-        return _survey(epsilon, relation, max_rows, schema)
-    public = _table_public(relation, max_rows, schema)
-    subject = _table_subject(name, public, epsilon, delta)
-    subject.method.check(public)
-    return subject
-
-
-def _survey(
-    epsilon: str, relation: RelationName | None, max_rows: int | None, schema: Path | None
-) -> Subject:
-    """Return a survey of one answer a person."""
-    from sfumato.local.randomized import RandomizedResponse
-
-    if schema is not None or max_rows is not None or relation is RelationName.ADD_REMOVE:
-        raise Refusal(
-            ExitCode.USAGE,
-            "randomized-response hides one answer, replaced by another: leave --schema, "
-            "--max-rows and --relation out",
-        )
-    survey = RandomizedResponse(epsilon=epsilon, answers=ANSWERS)
-    return Subject(survey, survey.public)
-
-
-def _table_public(
-    relation: RelationName | None, max_rows: int | None, schema: Path | None
-) -> TablePublic:
-    """Return what is public about the made-up table."""
-    from sfumato.data.schema import Schema
-    from sfumato.data.table import TablePublic
-
-    if schema is not None:
-        if relation is not None or max_rows is not None:
-            raise Refusal(
-                ExitCode.USAGE, "the schema tells relation and max_rows: leave the options out"
-            )
-        return TablePublic.of(read_schema(schema))
-    told = (RelationName.ADD_REMOVE if relation is None else relation).value
-    if max_rows is None:
-        return TablePublic.of(Schema.from_dict(COLUMNS, relation=told))
-    return TablePublic.of(
-        Schema.from_dict(COLUMNS, unit="person", person="who", max_rows=max_rows, relation=told)
-    )
-
-
-def _table_subject(
-    name: MethodName, public: TablePublic, epsilon: str, delta: str | None
-) -> Subject:
-    """Return a method for tables."""
-    match name:
-        case MethodName.HISTOGRAM:
-            from sfumato.tabular.histogram import Histogram
-
-            return Subject(Histogram(epsilon=epsilon, delta=delta), public)
-        case MethodName.QUESTIONS:
-            from sfumato.tabular.questions import Questions
-
-            asked = _telling_questions(public)
-            return Subject(Questions(epsilon=epsilon, questions=len(asked)), public, asked)
-        case MethodName.MAJORITY | MethodName.PRIVATE_ERM | MethodName.PRIV_GENE:
-            return Subject(_classifying(name, public, epsilon), public)
-        case MethodName.CONTINGENCY:
-            from sfumato.tabular.contingency import Contingency
-
-            return Subject(Contingency(epsilon=epsilon, delta=delta), public)
-        case MethodName.FOURIER:
-            from sfumato.tabular.fourier import Fourier
-
-            return Subject(Fourier(epsilon=epsilon, delta=delta), public)
-        case MethodName.INDEPENDENT:
-            from sfumato.tabular.independent import Independent
-
-            return Subject(Independent(epsilon=epsilon, delta=delta), public)
-        case MethodName.MWEM:
-            from sfumato.tabular.mwem import MWEM
-
-            return Subject(MWEM(epsilon=epsilon, delta=delta, rounds=2), public)
-        case MethodName.SYNTHESIZER:
-            from sfumato.tabular.synthesizer import Synthesizer
-
-            # A few rows would be worth no round; a fixed number lets tables be chosen.
-            return Subject(Synthesizer(epsilon=epsilon, delta=delta, rounds=2), public)
-        case MethodName.AIM:
-            from sfumato.tabular.aim import AIM
-
-            return Subject(AIM(epsilon=epsilon, delta=delta), public)
-        case MethodName.MST:
-            from sfumato.tabular.mst import MST
-
-            return Subject(MST(epsilon=epsilon, delta=delta), public)
-        case MethodName.PRIV_BAYES:
-            from sfumato.tabular.privbayes import PrivBayes
-
-            # Tables of a few rows would have no parents; a fixed size lets the network be chosen.
-            return Subject(PrivBayes(epsilon=epsilon, delta=delta, cells=6), public)
-        case _:
-            from sfumato.tabular.marginals import Marginals
-
-            return Subject(Marginals(epsilon=epsilon, delta=delta), public)
-
-
-def _classifying(name: MethodName, public: TablePublic, epsilon: str) -> AnyMethod:
-    """Return a method that guesses the last value of the last column."""
-    target = public.columns[-1]
-    given: dict[str, Any] = {
-        "epsilon": epsilon,
-        "target": target,
-        "positive": [public.labels(target)[-1]],
-    }
-    match name:
-        case MethodName.MAJORITY:
-            from sfumato.tabular.majority import Majority
-
-            return Majority(**given)
-        case MethodName.PRIVATE_ERM:
-            from sfumato.tabular.private_erm import PrivateERM
-
-            return PrivateERM(**given)
-        case _:
-            from sfumato.tabular.privgene import PrivGene
-
-            # A small one: what a generation loses does not depend on how many are in it.
-            return PrivGene(rounds=2, population=8, parents=2, **given)
-
-
-def _telling_questions(public: TablePublic) -> list[dict[str, Any]]:
-    """Return two questions whose answers change, both, on every canonical pair of tables.
-
-    Canonical pairs add rows of all first or of all last values, or replace the one by the other.
-    """
-    from sfumato.privacy.guarantee import Relation
-
-    column = public.columns[0]
-    labels = public.labels(column)
-    if public.relation is Relation.REPLACE_ONE:
-        return [{column: [labels[0]]}, {column: [labels[-1]]}]
-    return [{}, {column: list(dict.fromkeys([labels[0], labels[-1]]))}]
 
 
 def _try(

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.declared import declared_data
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.screen import JsonOption, answering
-from sfumato.cli.table_options import (
+from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
-    FileArgument,
+    RelationChoice,
     SchemaOption,
     SeparatorOption,
-    read_private,
-    read_schema,
     schema_path,
 )
+from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.sequences_schema import SkipLinesOption
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.data.schema import Schema
+    from sfumato.privacy.guarantee import Unit
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.loss import Loss
 
@@ -35,13 +34,6 @@ app = typer.Typer(
 )
 
 LedgerPath = Annotated[Path, typer.Argument(metavar="PATH", help="The file of the ledger.")]
-
-
-class RelationChoice(StrEnum):
-    """Which two data sets are neighbours."""
-
-    ADD_REMOVE = "add_remove"
-    REPLACE_ONE = "replace_one"
 
 
 def allowed_loss(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
@@ -120,7 +112,9 @@ def history(path: LedgerPath, as_json: JsonOption = False) -> None:
 @app.command(epilog=EPILOG)
 def rebind(
     path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
-    file: FileArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private data, as for the release of them.")
+    ],
     reason: Annotated[
         str,
         typer.Option(
@@ -133,6 +127,7 @@ def rebind(
     schema: SchemaOption = None,
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
+    skip_lines: SkipLinesOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Accept that the data of a ledger, or their schema, changed. What was spent keeps counting."""
@@ -142,20 +137,20 @@ def rebind(
         if not reason.strip():
             raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
         found = Ledger.open(path)
-        declared = read_schema(schema_path(schema, file))
-        _refuse_other_unit(found, declared)
-        table = read_private(screen, file, declared, engine, separator)
-        found.rebind(table.digest, reason=reason)
+        declared = declared_data(schema_path(schema, file, kind="table"))
+        _refuse_other_unit(found, declared.unit)
+        data = declared.read(screen, file, engine, separator, skip_lines)
+        found.rebind(data.digest, reason=reason)
         document = {**_state(found), "bindings": _bindings(found)}
         screen.answer(document, lambda console: _show_rebound(console, found))
 
 
-def _refuse_other_unit(ledger: Ledger, schema: Schema) -> None:
+def _refuse_other_unit(ledger: Ledger, unit: Unit | None) -> None:
     """Raise for a schema under which nothing could ever be booked in the ledger."""
-    if schema.unit is not None and schema.unit is not ledger.unit:
+    if unit is not None and unit is not ledger.unit:
         raise Refusal(
             ExitCode.LEDGER,
-            f"{ledger.name} protects any one {ledger.unit}, and the schema any one {schema.unit}; "
+            f"{ledger.name} protects any one {ledger.unit}, and the schema any one {unit}; "
             "correct the unit in the schema",
         )
 

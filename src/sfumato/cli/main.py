@@ -13,11 +13,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sfumato.cli import audit, demo, keygen, ledger, report, table, verify
+from sfumato.cli import audit, demo, graph, keygen, ledger, points, report, sequences, table, verify
 from sfumato.cli.exits import EPILOG, ExitCode, Failure
 from sfumato.cli.screen import write_json
 
-ORDER = ("demo", "table", "ledger", "verify", "report", "audit", "keygen")
+ORDER = (
+    "demo", "table", "points", "sequences", "graph",
+    "ledger", "verify", "report", "audit", "keygen",
+)  # fmt: skip
 
 
 class Answering(TyperGroup):
@@ -63,6 +66,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(table.app, name="table")
+app.add_typer(points.app, name="points")
+app.add_typer(sequences.app, name="sequences")
+app.add_typer(graph.app, name="graph")
 app.command("verify", epilog=EPILOG)(verify.verify)
 app.command("report", epilog=EPILOG)(report.report)
 app.add_typer(ledger.app, name="ledger")

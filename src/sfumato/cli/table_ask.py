@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.reserve import reserved
-from sfumato.cli.screen import JsonOption, Screen, answering
-from sfumato.cli.table_names import refuse_extreme
-from sfumato.cli.table_options import (
+from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
     EpsilonOption,
-    FileArgument,
     SchemaOption,
     SeparatorOption,
-    read_private,
-    read_schema,
+    refuse_extreme,
     schema_path,
 )
-from sfumato.cli.table_release import opened_ledger, reported, usable_key
+from sfumato.cli.releasing import opened_ledger, reported, usable_key
+from sfumato.cli.reserve import reserved
+from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_options import FileArgument, read_private, read_schema
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
@@ -74,7 +72,7 @@ def ask(
         refuse_extreme(epsilon=epsilon)
         signing = usable_key(key) if out is not None else None
         book = opened_ledger(screen, ledger)
-        declared = read_schema(schema_path(schema, file))
+        declared = read_schema(schema_path(schema, file, kind="table"))
         table = read_private(screen, file, declared, engine, separator)
         number = questions if questions is not None else len(question or ()) or AT_THE_PROMPT
         method = Questions(epsilon=epsilon, questions=number)

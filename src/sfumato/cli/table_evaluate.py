@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.screen import JsonOption, answering
-from sfumato.cli.table_names import names_in
-from sfumato.cli.table_options import (
+from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
-    FileArgument,
+    OwnSchemaOption,
+    ReleaseArgument,
     SeparatorOption,
-    read_private,
-    read_schema,
 )
+from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.table_names import names_in
+from sfumato.cli.table_options import FileArgument, read_private, read_schema
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 
 def evaluate(
     file: FileArgument,
-    release: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
-    schema: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The schema file; by default the release's own schema."),
-    ] = None,
+    release: ReleaseArgument,
+    schema: OwnSchemaOption = None,
     ways: Annotated[
         int, typer.Option(help="Compare all tables of up to this many columns.", min=1, max=4)
     ] = 2,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import ReleaseArgument, refuse_unwritable
+from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MOST_SHOWN = 60
 
 
 def network(
-    release: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
+    release: ReleaseArgument,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the network, as .svg, .png or .pdf."),
@@ -31,30 +32,15 @@ def network(
 ) -> None:
     """Show which columns a synthetic release joins, and how much they tell. Reads no data."""
     with answering(as_json) as screen:
-        _check_picture(out)
-        from sfumato.privacy.saved import load
+        refuse_unwritable(out, PICTURES)
         from sfumato.tabular.synthetic import SyntheticTable
 
-        with screen.working("rebuilding the release"):
-            made = load(release)
-        if not isinstance(made, SyntheticTable):
-            raise Refusal(
-                ExitCode.USAGE,
-                f"only a synthetic table has a network; {release} holds {made.kind}",
-            )
+        made: SyntheticTable = rebuilt(
+            screen, release, SyntheticTable, "only a synthetic table has a network"
+        )
         if out is not None:
             made.plot().savefig(out)
         screen.answer(_document(made, out), lambda console: _show(console, made, out))
-
-
-def _check_picture(path: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be written."""
-    if path is None:
-        return
-    if path.suffix.lower() not in PICTURES:
-        raise Refusal(ExitCode.USAGE, f"--out ends in {', '.join(PICTURES)}; got {path.name}")
-    if not path.parent.is_dir():
-        raise Refusal(ExitCode.USAGE, f"there is no folder {path.parent} for the picture")
 
 
 def _document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:

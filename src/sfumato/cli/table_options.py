@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import EngineChoice, schema_path
 
 if TYPE_CHECKING:
     from sfumato.cli.screen import Screen
     from sfumato.data.schema import Schema
     from sfumato.data.table import Table, TablePublic
-
-
-class EngineChoice(StrEnum):
-    """Where counting happens."""
-
-    AUTO = "auto"
-    MEMORY = "memory"
-    DUCKDB = "duckdb"
 
 
 FileArgument = Annotated[
@@ -31,22 +23,6 @@ MaybeFileArgument = Annotated[
     Path | None,
     typer.Argument(
         metavar="[FILE]", help="The private table; it is not read, only its schema beside it is."
-    ),
-]
-SchemaOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="The schema file; by default FILE's name ending in .schema.toml."
-    ),
-]
-EpsilonOption = Annotated[
-    str,
-    typer.Option(metavar="NUMBER", help="The privacy loss of the release; there is no default."),
-]
-DeltaOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER", help="Use Gaussian noise, with a guarantee of (epsilon, delta)."
     ),
 ]
 TableOption = Annotated[
@@ -67,9 +43,6 @@ ColumnsOption = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="The columns to use, as age,sex; by default all."),
 ]
-EngineOption = Annotated[
-    EngineChoice, typer.Option(help="Where to count: auto goes by the size of the file.")
-]
 TargetOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The column that is to be predicted (classifiers)."),
@@ -82,25 +55,6 @@ PositiveOption = Annotated[
         help="A value of the target that counts as positive; repeat for more (classifiers).",
     ),
 ]
-SeparatorOption = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="What stands between two fields of a CSV file.")
-]
-
-
-def schema_path(schema: Path | None, file: Path | None) -> Path:
-    """Return the schema file that is meant, or say that none was named."""
-    if schema is not None:
-        return schema
-    if file is None:
-        raise Refusal(ExitCode.USAGE, "name the schema: --schema FILE.schema.toml")
-    beside = file.with_name(f"{file.name.split('.')[0]}.schema.toml")
-    if not beside.is_file():
-        raise Refusal(
-            ExitCode.USAGE,
-            f"there is no schema {beside}; make one with `sfumato table schema {file} --out "
-            f"{beside}`, or name another with --schema",
-        )
-    return beside
 
 
 def read_schema(path: Path) -> Schema:
@@ -121,7 +75,7 @@ def read_public(schema: Path | None, file: Path | None) -> TablePublic:
     """Return what is public about a table, from its schema alone."""
     from sfumato.data.table import TablePublic
 
-    return TablePublic.of(read_schema(schema_path(schema, file)))
+    return TablePublic.of(read_schema(schema_path(schema, file, kind="table")))
 
 
 def read_private(

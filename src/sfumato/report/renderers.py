@@ -20,6 +20,9 @@ _PLACES = {
     "noisy tables": "sfumato.report.noisy_tables:sections",
     "answers": "sfumato.report.answers:sections",
     "synthetic table": "sfumato.report.synthetic_table:sections",
+    "spatial histogram": "sfumato.report.spatial_histogram:sections",
+    "sequence model": "sfumato.report.sequence_model:sections",
+    "frequent strings": "sfumato.report.sequence_model:strings_sections",
 }
 _renderers: dict[str, Renderer] = {}
 

@@ -1,0 +1,159 @@
+"""Private graphs and their public nodes, as the command line names them.
+
+A graph has no schema: all that is public about it are its nodes, and they are declared by one
+option.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.table_names import names_in
+
+if TYPE_CHECKING:
+    from sfumato.cli.screen import Screen
+    from sfumato.data.graph import Graph
+    from sfumato.data.graph_public import GraphPublic
+
+#: Says that the nodes are those that some edge names; `sfumato.data.graph` has the same word.
+NAMED = "named"
+
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="The private edges, two nodes a line: plain text, .gz or .xz."
+    ),
+]
+MaybeFileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="The private edges; they are read only to find the nodes of --nodes named.",
+    ),
+]
+NodesOption = Annotated[
+    str,
+    typer.Option(
+        metavar="N|named|FILE",
+        help="The public nodes: how many, if they are 0, 1, 2, …; a file that lists them, one a "
+        "line; or named, if it is no secret which nodes have an edge at all.",
+        show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FIRST,SECOND",
+        help="FILE is a table, CSV or Parquet, and these two columns name the nodes.",
+    ),
+]
+CommentOption = Annotated[
+    str, typer.Option(metavar="TEXT", help="Lines of FILE that begin with this are no edges.")
+]
+
+
+def read_public(
+    screen: Screen, nodes: str, file: Path | None, columns: str | None, comment: str
+) -> GraphPublic:
+    """Return what is public about a graph; the edges are read only if they name its nodes.
+
+    Parameters
+    ----------
+    screen
+        Where progress is shown.
+    nodes
+        What `--nodes` said.
+    file
+        The private edges.
+    columns, comment
+        How they are read.
+    """
+    from sfumato.data.graph import Graph
+
+    declared = declared_nodes(nodes)
+    if declared != NAMED:
+        return Graph([], declared).public
+    if file is None:
+        raise Refusal(ExitCode.USAGE, f"--nodes {NAMED} takes the nodes from FILE; name it")
+    return read_private(screen, file, nodes, columns, comment).public
+
+
+def read_private(
+    screen: Screen, file: Path, nodes: str, columns: str | None, comment: str
+) -> Graph:
+    """Read a private graph.
+
+    Parameters
+    ----------
+    screen
+        Where progress is shown.
+    file
+        The private edges.
+    nodes, columns, comment
+        What the options said.
+    """
+    from sfumato.data.graph import read_graph
+
+    declared = declared_nodes(nodes)
+    if declared == NAMED:
+        screen.note(
+            f"--nodes {NAMED}: you declare it public which nodes have an edge at all. Where that "
+            "is a secret, list all nodes there could be instead."
+        )
+    ends = None if columns is None else _two(columns)
+    with screen.working(f"reading {file.name}"):
+        return read_graph(file, declared, columns=ends, comment=comment)
+
+
+def declared_nodes(text: str) -> int | str | list[int] | list[str]:
+    """Return the nodes that `--nodes` declares: how many, their names, or the word `named`."""
+    if text == NAMED:
+        return NAMED
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    path = Path(text)
+    if not path.is_file():
+        raise Refusal(
+            ExitCode.USAGE,
+            f"--nodes says how many nodes there are, names a file that lists them, or is {NAMED}; "
+            f"there is no file {text!r}",
+        )
+    return _listed(path)
+
+
+def _listed(path: Path) -> list[int] | list[str]:
+    """Return the nodes that a public file lists, as whole numbers if all of them are."""
+    names: dict[str, int] = {}
+    for number, line in enumerate(lines_of_text(path), start=1):
+        name = line.strip()
+        if name in names:
+            raise Refusal(
+                ExitCode.DATA, f"{path.name}, line {number}: the node is on line {names[name]} too"
+            )
+        if name:
+            names[name] = number
+    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
+        return [int(name) for name in names]
+    return list(names)
+
+
+def lines_of_text(path: Path) -> list[str]:
+    """Return the lines of a public text file."""
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
+
+
+def _two(columns: str) -> tuple[str, ...]:
+    """Return the columns of the two ends of an edge."""
+    found = names_in(columns, example='caller,"called, if any"')
+    if len(found) != 2:
+        raise Refusal(
+            ExitCode.USAGE, f"an edge has two ends: --columns FIRST,SECOND; got {len(found)} names"
+        )
+    return found

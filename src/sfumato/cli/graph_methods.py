@@ -1,0 +1,42 @@
+"""The methods for graphs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.methods import choices, chosen, offered, short_name
+
+if TYPE_CHECKING:
+    from sfumato.data.graph_public import GraphPublic
+    from sfumato.privacy.method import AnyMethod
+
+#: The method that is used unless another is named.
+DEFAULT = "graph.SubgraphCount"
+OFFERED = offered("graph")
+
+if TYPE_CHECKING:
+
+    class MethodChoice(StrEnum):
+        """The methods for graphs."""
+
+else:
+    MethodChoice = choices(OFFERED)
+
+MethodOption = Annotated[
+    MethodChoice | None,
+    typer.Option(
+        help=f"What is released of the graph; {short_name(DEFAULT)} by default.",
+        case_sensitive=False,
+    ),
+]
+
+
+def chosen_method(
+    public: GraphPublic, *, method: MethodChoice | None, epsilon: str, further: list[str] | None
+) -> AnyMethod:
+    """Return the method that the options stand for, checked against what is public."""
+    name = DEFAULT if method is None else OFFERED[method.value]
+    return chosen(public, name, epsilon=epsilon, further=further)

@@ -1,0 +1,150 @@
+"""`sfumato graph plan | rehearse | release`: before, without, and with spending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    MaybeFileArgument,
+    NodesOption,
+    read_private,
+    read_public,
+)
+from sfumato.cli.graph_methods import MethodOption, chosen_method
+from sfumato.cli.methods import SetOption
+from sfumato.cli.options import (
+    EpsilonOption,
+    KeyOption,
+    LedgerOption,
+    OutOption,
+    RehearsalOption,
+    ReportOption,
+)
+from sfumato.cli.releasing import opened_ledger, planned, rehearsed, released, usable_key
+from sfumato.cli.screen import JsonOption, Screen, answering
+
+if TYPE_CHECKING:
+    from sfumato.data.graph_public import GraphPublic
+    from sfumato.privacy.method import AnyMethod
+    from sfumato.privacy.release import Release
+
+MadeUpEdgesOption = Annotated[
+    int | None, typer.Option(help="How many edges to make up; 1000 by default.", min=0)
+]
+
+
+def plan(
+    epsilon: EpsilonOption,
+    nodes: NodesOption,
+    file: MaybeFileArgument = None,
+    method: MethodOption = None,
+    further: SetOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = "#",
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a release would cost and how good it would be. Looks at the nodes only."""
+    with answering(as_json) as screen:
+        public = read_public(screen, nodes, file, columns, comment)
+        recipe = chosen_method(public, method=method, epsilon=epsilon, further=further)
+        planned(screen, recipe, public)
+
+
+def rehearse(
+    epsilon: EpsilonOption,
+    nodes: NodesOption,
+    file: MaybeFileArgument = None,
+    method: MethodOption = None,
+    further: SetOption = None,
+    rows: MadeUpEdgesOption = None,
+    out: RehearsalOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = "#",
+    as_json: JsonOption = False,
+) -> None:
+    """Run the whole release on made-up edges. Free: it looks at the nodes only."""
+    with answering(as_json) as screen:
+        public = read_public(screen, nodes, file, columns, comment)
+        recipe = chosen_method(public, method=method, epsilon=epsilon, further=further)
+        rehearsed(screen, recipe, public, rows=rows, out=out, facts=facts)
+
+
+def release(
+    file: FileArgument,
+    epsilon: EpsilonOption,
+    nodes: NodesOption,
+    out: OutOption,
+    method: MethodOption = None,
+    further: SetOption = None,
+    ledger: LedgerOption = None,
+    key: KeyOption = None,
+    report: ReportOption = True,
+    columns: ColumnsOption = None,
+    comment: CommentOption = "#",
+    as_json: JsonOption = False,
+) -> None:
+    """Release a statistic of the graph: book the loss, add noise, certify and save it."""
+    with answering(as_json) as screen:
+        spend(
+            screen,
+            lambda public: chosen_method(public, method=method, epsilon=epsilon, further=further),
+            file=file, nodes=nodes, columns=columns, comment=comment,
+            out=out, ledger=ledger, key=key, report=report,
+        )  # fmt: skip
+
+
+def spend(
+    screen: Screen,
+    recipe: Callable[[GraphPublic], AnyMethod],
+    *,
+    file: Path,
+    nodes: str,
+    columns: str | None,
+    comment: str,
+    out: Path,
+    ledger: Path | None,
+    key: Path | None,
+    report: bool,
+) -> None:
+    """Release a graph by a method that is chosen when its nodes are known.
+
+    Parameters
+    ----------
+    screen
+        Where the answer is shown.
+    recipe
+        Returns the method, checked against what is public.
+    file, nodes, columns, comment
+        The private edges, and how they are read.
+    out, ledger, key, report
+        What the options of every release said.
+    """
+    # Whatever can be refused is refused before anything is spent.
+    signing = usable_key(key)
+    book = opened_ledger(screen, ledger)
+    graph = read_private(screen, file, nodes, columns, comment)
+    released(
+        screen, recipe(graph.public), graph,
+        out=out, book=book, signing=signing, report=report, facts=facts,
+    )  # fmt: skip
+
+
+def facts(made: Release) -> dict[str, Any]:
+    """Return what only a release of its kind can tell."""
+    from sfumato.graph.number import NumberRelease
+
+    if isinstance(made, NumberRelease):
+        return {
+            "what": made.what,
+            "value": made.value,
+            "possible": made.possible,
+            "margin": made.margin,
+        }
+    return {}

@@ -1,0 +1,245 @@
+"""`sfumato points schema`: what is public about points, declared without reading any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import (
+    EngineChoice,
+    RelationChoice,
+    RelationOption,
+    RowsAboutOption,
+    WrittenSchemaOption,
+    refuse_taken,
+    schema_path,
+)
+from sfumato.cli.schema_files import lines_of, read_document, refuse_others, section
+from sfumato.cli.screen import JsonOption, Screen, answering
+
+if TYPE_CHECKING:
+    from sfumato.data.points import Points, PointsPublic
+
+#: What the section [points] of a schema file may hold.
+FACTS = ("unit", "person", "max_points", "relation", "rows_about", "outside", "geographic")
+
+
+class PointUnit(StrEnum):
+    """Whose contribution is protected."""
+
+    POINT = "point"
+    PERSON = "person"
+
+
+class OutsideChoice(StrEnum):
+    """What becomes of points outside the bounds."""
+
+    REFUSE = "refuse"
+    CLAMP = "clamp"
+    DROP = "drop"
+
+
+def schema(
+    axis: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="A column that is an axis, with bounds that are public knowledge; repeat for "
+            "more. The longitude comes first, then the latitude.",
+        ),
+    ],
+    unit: Annotated[
+        PointUnit,
+        typer.Option(
+            help="Can one person have several points? No: point. Yes: person, with --person and "
+            "--max-points."
+        ),
+    ],
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that says whose point it is."),
+    ] = None,
+    max_points: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="How many points of one person are used.", min=1),
+    ] = None,
+    geographic: Annotated[
+        bool, typer.Option("--geographic", help="The first axes are longitude and latitude.")
+    ] = False,
+    outside: Annotated[
+        OutsideChoice,
+        typer.Option(help="Points outside the bounds are an error, moved to them, or left out."),
+    ] = OutsideChoice.REFUSE,
+    relation: RelationOption = RelationChoice.ADD_REMOVE,
+    rows_about: RowsAboutOption = None,
+    out: WrittenSchemaOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write down what is public about points. No data are read: bounds are declared, not found."""
+    with answering(as_json) as screen:
+        refuse_taken(out)
+        declared = _public(
+            axes=_axes(axis), unit=unit.value, person=person, max_points=max_points,
+            geographic=geographic, outside=outside.value, relation=relation.value,
+            rows_about=rows_about,
+        )  # fmt: skip
+        text = written(declared)
+        if out is not None:
+            out.write_text(text, encoding="utf-8")
+            screen.note(f"Written to {out}.")
+        document = {
+            "schema": declared.to_json(),
+            "written": None if out is None else str(out),
+        }
+        screen.answer(
+            document, lambda console: None if out else console.out(text, highlight=False, end="")
+        )
+
+
+def _axes(texts: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the axes of `--axis NAME=LOW:HIGH`, in order."""
+    axes: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        # A name may hold an equals sign; bounds do not.
+        name, sign, bounds = text.rpartition("=")
+        if not sign or not name or name in axes:
+            raise Refusal(
+                ExitCode.USAGE, "--axis takes NAME=LOW:HIGH, each name once, as in --axis x=0:10"
+            )
+        axes[name] = interval(bounds, "--axis")
+    return axes
+
+
+def interval(text: str, option: str) -> tuple[float, float]:
+    """Return the two ends of a text such as `-180:180`.
+
+    Parameters
+    ----------
+    text
+        The ends, with a colon between them.
+    option
+        The option that they belong to, for errors.
+    """
+    parts = text.split(":")
+    try:
+        low, high = (float(part) for part in parts)
+    except ValueError:
+        raise Refusal(
+            ExitCode.USAGE, f"{option}: an interval is written LOW:HIGH, as in -180:180"
+        ) from None
+    return low, high
+
+
+def _public(
+    *, axes: dict[str, tuple[float, float]], max_points: int | None, **facts: Any
+) -> PointsPublic:
+    """Return the public part that is declared, or say what does not fit."""
+    from sfumato.data.points import PointsPublic
+
+    if facts["unit"] == "person" and (facts["person"] is None or max_points is None):
+        raise ValueError(
+            'unit "person" needs a bound: say with person which column tells whose point it is, '
+            "and with max_points how many points of one person are used"
+        )
+    return PointsPublic(
+        bounds=tuple(axes.values()),
+        names=tuple(axes),
+        contribution=1 if max_points is None else max_points,
+        **facts,
+    )
+
+
+def written(public: PointsPublic) -> str:
+    """Return the text of a schema file."""
+    person = public.person is not None
+    facts = {
+        "unit": str(public.unit),
+        "person": public.person,
+        "max_points": public.contribution if person else None,
+        "relation": str(public.relation),
+        "rows_about": public.rows_about,
+        "outside": public.outside,
+        "geographic": True if public.geographic else None,
+    }
+    axes = {name: list(pair) for name, pair in zip(public.names, public.bounds, strict=True)}
+    return "\n".join([*lines_of("points", facts), "", *lines_of("axes", axes), ""])
+
+
+def read_declared(path: Path) -> PointsPublic:
+    """Return what a schema file declares about points."""
+    document = read_document(path)
+    facts = section(path, document, "points", FACTS)
+    axes = document.get("axes")
+    refuse_others(path, document, ("points", "axes"))
+    if not isinstance(axes, dict) or not all(_is_pair(pair) for pair in axes.values()):
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: [axes] names every axis with its bounds, as in longitude = [-180, 180]",
+        )
+    if "unit" not in facts:
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: [points] must say the unit: can one person have several points? No: "
+            'unit = "point". Yes: unit = "person", with person and max_points',
+        )
+    told: dict[str, Any] = {
+        "person": None,
+        "relation": "add_remove",
+        "rows_about": None,
+        "outside": "refuse",
+        "geographic": False,
+        "max_points": None,
+        **facts,
+    }
+    try:
+        return _public(axes={name: tuple(pair) for name, pair in axes.items()}, **told)
+    except (TypeError, ValueError) as error:
+        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
+
+
+def _is_pair(pair: Any) -> bool:
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
+    )
+
+
+def read_public(schema: Path | None, file: Path | None) -> PointsPublic:
+    """Return what is public about points, from their schema alone.
+
+    Where their number is public, a plan takes it to be what was declared.
+    """
+    declared = read_declared(schema_path(schema, file, kind="points"))
+    if declared.relation.value == RelationChoice.REPLACE_ONE:
+        return replace(declared, rows=declared.rows_about)
+    return declared
+
+
+def read_private(
+    screen: Screen, file: Path, declared: PointsPublic, engine: EngineChoice, separator: str | None
+) -> Points:
+    """Read the private points."""
+    from sfumato.data.points import read_points
+
+    bounded = declared.person is not None
+    with screen.working(f"reading {file.name}"):
+        return read_points(
+            file,
+            columns=declared.names,
+            bounds=declared.bounds,
+            engine=engine.value,
+            separator=separator,
+            person=declared.person,
+            max_points=declared.contribution if bounded else None,
+            unit=str(declared.unit),
+            relation=str(declared.relation),
+            rows_about=declared.rows_about,
+            outside=declared.outside,
+            geographic=declared.geographic,
+        )

@@ -1,0 +1,93 @@
+"""Schema files of points and sequences: a little TOML that declares what is public.
+
+A schema is written from what everybody may know and never from the data; for tables, whose domains
+are many, there is a draft (`sfumato table schema`) that has to be confirmed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.cli.exits import ExitCode, Refusal
+
+#: The section that tells what kind of data a schema is about.
+KINDS = ("table", "points", "sequences")
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return what a schema file says; whatever is wrong with it is an error of the data."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no schema file {str(path)!r}")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of data that a schema file declares."""
+    found = [kind for kind in KINDS if kind in read_document(path)]
+    if len(found) != 1:
+        names = ", ".join(f"[{kind}]" for kind in KINDS)
+        raise Refusal(ExitCode.DATA, f"{path.name} must have one of the sections {names}")
+    return found[0]
+
+
+def section(
+    path: Path, document: Mapping[str, Any], name: str, known: Iterable[str]
+) -> dict[str, Any]:
+    """Return a section of a schema file, in which nothing is misspelt.
+
+    Parameters
+    ----------
+    path
+        The file, for errors.
+    document
+        What it says.
+    name
+        The section.
+    known
+        The names it may hold.
+    """
+    found = document.get(name)
+    if not isinstance(found, dict):
+        others = [kind for kind in KINDS if kind in document and kind != name]
+        told = f"; it is about {others[0]}" if others else ""
+        raise Refusal(ExitCode.DATA, f"{path.name}: the section [{name}] is missing{told}")
+    allowed = list(known)
+    unknown = [key for key in found if key not in allowed]
+    if unknown:
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: [{name}] has no {unknown[0]!r}; it may hold {', '.join(allowed)}",
+        )
+    return found
+
+
+def refuse_others(path: Path, document: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse a schema file with sections that nobody would read."""
+    allowed = list(known)
+    unknown = [name for name in document if name not in allowed]
+    if unknown:
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: there is no section {unknown[0]!r}; there may be "
+            f"{', '.join(f'[{name}]' for name in allowed)}",
+        )
+
+
+def lines_of(name: str, entries: Mapping[str, Any]) -> list[str]:
+    """Return a section as lines of TOML; what is `None` is left out."""
+    from sfumato.data.toml import written_value
+
+    lines = [f"[{name}]"]
+    for key, value in entries.items():
+        if value is not None:
+            bare = key.isidentifier() and key.isascii()
+            lines.append(f"{key if bare else written_value(key)} = {written_value(value)}")
+    return lines

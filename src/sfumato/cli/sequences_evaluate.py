@@ -1,0 +1,100 @@
+"""`sfumato sequences evaluate`: compare a release with the private sequences. Not private."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import OwnSchemaOption, ReleaseArgument
+from sfumato.cli.releasing import rebuilt
+from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.sequences_schema import (
+    FileArgument,
+    SkipLinesOption,
+    SymbolSeparatorOption,
+    read_declared,
+    read_private,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.data.sequences import Sequences
+    from sfumato.evaluate.sequences import SequenceEvaluation
+    from sfumato.sequence.frequent_strings import FrequentStrings
+    from sfumato.sequence.model import SequenceModel
+
+#: Which top lists are compared unless it is said otherwise.
+TOP = (50, 100, 200)
+
+
+def evaluate(
+    file: FileArgument,
+    release: ReleaseArgument,
+    schema: OwnSchemaOption = None,
+    top: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="K", help="Compare the K most frequent strings; repeat for more.", min=1
+        ),
+    ] = None,
+    separator: SymbolSeparatorOption = None,
+    skip_lines: SkipLinesOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with the private sequences. NOT PRIVATE: for the custodian's eyes only."""
+    with answering(as_json) as screen:
+        from sfumato.evaluate.warning import WARNING
+        from sfumato.sequence.frequent_strings import FrequentStrings
+        from sfumato.sequence.model import SequenceModel
+
+        made: SequenceModel | FrequentStrings = rebuilt(
+            screen,
+            release,
+            (SequenceModel, FrequentStrings),
+            "only a release of sequences is compared with sequences",
+        )
+        declared = made.public if schema is None else read_declared(schema)
+        sequences = read_private(screen, file, declared, separator, skip_lines)
+        with screen.working("comparing"):
+            outcome = _compared(sequences, made, tuple(top or TOP))
+        if as_json:
+            screen.note(WARNING, style="bold red")
+        screen.answer(outcome.to_json(), lambda console: _show(console, outcome, WARNING))
+
+
+def _compared(
+    sequences: Sequences, made: SequenceModel | FrequentStrings, top: tuple[int, ...]
+) -> SequenceEvaluation:
+    """Return how far a release is from the truth; from a list of strings nothing can be drawn."""
+    from sfumato.evaluate.sequences import (
+        SequenceEvaluation,
+        evaluate_sequences,
+        precision,
+        top_strings,
+    )
+    from sfumato.sequence.frequent_strings import FrequentStrings
+
+    if not isinstance(made, FrequentStrings):
+        return evaluate_sequences(sequences, made, top=top)
+    truth, answer = top_strings(sequences, max(top)), made.top()
+    precisions = {k: precision(truth[:k], answer[:k]) for k in top}
+    return SequenceEvaluation(precisions, None)
+
+
+def _show(console: Console, outcome: SequenceEvaluation, warning: str) -> None:
+    """Print how far a release is from the truth, with the label it must carry."""
+    wrap = not console.is_terminal
+    console.print(warning, style="bold red", soft_wrap=wrap)
+    for number, share in outcome.precisions.items():
+        console.print(
+            f"Of the {number:,} most frequent strings the release names {100 * share:.1f} %.",
+            soft_wrap=wrap,
+        )
+    if outcome.length_distance is not None:
+        console.print(
+            f"Lengths of sequences: {100 * outcome.length_distance:.2f} % would have to be of "
+            "another length for their distribution to be the true one.",
+            soft_wrap=wrap,
+        )

@@ -1,0 +1,217 @@
+"""`sfumato sequences schema`: what is public about sequences, declared without reading any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import (
+    RelationChoice,
+    RelationOption,
+    RowsAboutOption,
+    WrittenSchemaOption,
+    refuse_taken,
+    schema_path,
+)
+from sfumato.cli.schema_files import lines_of, read_document, refuse_others, section
+from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.table_names import names_in
+
+if TYPE_CHECKING:
+    from sfumato.data.sequences import Sequences, SequencesPublic
+
+#: What the section [sequences] of a schema file may hold.
+FACTS = ("unit", "max_sequences", "relation", "rows_about", "alphabet")
+#: Where a file says whose a sequence is: in the first field of its line.
+FIRST = "first"
+
+
+class SequenceUnit(StrEnum):
+    """Whose contribution is protected."""
+
+    SEQUENCE = "sequence"
+    PERSON = "person"
+
+
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="The private sequences, one a line: plain text, .gz or .xz."
+    ),
+]
+MaybeFileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="The private sequences; they are not read, only their schema beside is.",
+    ),
+]
+SymbolSeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR", help="What stands between two symbols; blanks and tabs by default."
+    ),
+]
+SkipLinesOption = Annotated[
+    int,
+    typer.Option(metavar="N", help="How many lines at the head of FILE are no sequences.", min=0),
+]
+
+
+def schema(
+    unit: Annotated[
+        SequenceUnit,
+        typer.Option(
+            help="Can one person have several sequences? No: sequence. Yes: person, with "
+            "--max-sequences; the first field of each line then says whose it is."
+        ),
+    ],
+    alphabet: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYMBOLS", help="All symbols that may occur, as a,b,c: public knowledge."
+        ),
+    ] = None,
+    alphabet_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A public file with one symbol a line instead."),
+    ] = None,
+    max_sequences: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="How many sequences of one person are used.", min=1),
+    ] = None,
+    relation: RelationOption = RelationChoice.ADD_REMOVE,
+    rows_about: RowsAboutOption = None,
+    out: WrittenSchemaOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write down what is public about sequences. No data are read: the alphabet is declared."""
+    with answering(as_json) as screen:
+        refuse_taken(out)
+        declared = _public(
+            alphabet=_symbols(alphabet, alphabet_file), unit=unit.value,
+            max_sequences=max_sequences, relation=relation.value, rows_about=rows_about,
+        )  # fmt: skip
+        text = written(declared)
+        if out is not None:
+            out.write_text(text, encoding="utf-8")
+            screen.note(f"Written to {out}.")
+        document = {
+            "schema": declared.to_json(),
+            "written": None if out is None else str(out),
+        }
+        screen.answer(
+            document, lambda console: None if out else console.out(text, highlight=False, end="")
+        )
+
+
+def _symbols(text: str | None, path: Path | None) -> tuple[str, ...]:
+    """Return the symbols that options name, or a file lists one a line."""
+    if (text is None) == (path is None):
+        raise Refusal(ExitCode.USAGE, "name the symbols with --alphabet, or with --alphabet-file")
+    if text is not None:
+        return names_in(text, what="symbols", example='left,"up, then down"')
+    assert path is not None
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError:
+        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
+
+
+def _public(*, max_sequences: int | None, alphabet: Any, **facts: Any) -> SequencesPublic:
+    """Return the public part that is declared, or say what does not fit."""
+    from sfumato.data.sequences import SequencesPublic
+
+    bounded = facts["unit"] == "person"
+    if bounded and max_sequences is None:
+        raise ValueError(
+            'unit "person" needs a bound: say with max_sequences how many sequences of one person '
+            "are used; the first field of each line then says whose it is"
+        )
+    if not bounded and max_sequences is not None:
+        raise ValueError('max_sequences needs unit "person"')
+    return SequencesPublic(
+        alphabet=tuple(alphabet),
+        contribution=1 if max_sequences is None else max_sequences,
+        **facts,
+    )
+
+
+def written(public: SequencesPublic) -> str:
+    """Return the text of a schema file."""
+    facts = {
+        "unit": str(public.unit),
+        "max_sequences": public.contribution if public.unit.value == "person" else None,
+        "relation": str(public.relation),
+        "rows_about": public.rows_about,
+        "alphabet": list(public.alphabet),
+    }
+    return "\n".join([*lines_of("sequences", facts), ""])
+
+
+def read_declared(path: Path) -> SequencesPublic:
+    """Return what a schema file declares about sequences."""
+    document = read_document(path)
+    facts = section(path, document, "sequences", FACTS)
+    refuse_others(path, document, ("sequences",))
+    if "unit" not in facts:
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: [sequences] must say the unit: can one person have several sequences? "
+            'No: unit = "sequence". Yes: unit = "person", with max_sequences',
+        )
+    if not isinstance(facts.get("alphabet"), list):
+        raise Refusal(
+            ExitCode.DATA, f'{path.name}: [sequences] needs a list: alphabet = ["a", "b"]'
+        )
+    told: dict[str, Any] = {
+        "max_sequences": None,
+        "relation": "add_remove",
+        "rows_about": None,
+        **facts,
+    }
+    try:
+        return _public(**told)
+    except (TypeError, ValueError) as error:
+        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
+
+
+def read_public(schema: Path | None, file: Path | None) -> SequencesPublic:
+    """Return what is public about sequences, from their schema alone.
+
+    Where their number is public, a plan takes it to be what was declared.
+    """
+    declared = read_declared(schema_path(schema, file, kind="sequences"))
+    if declared.relation.value == RelationChoice.REPLACE_ONE:
+        return replace(declared, rows=declared.rows_about)
+    return declared
+
+
+def read_private(
+    screen: Screen,
+    file: Path,
+    declared: SequencesPublic,
+    separator: str | None,
+    skip_lines: int,
+) -> Sequences:
+    """Read the private sequences."""
+    from sfumato.data.sequences import read_sequences
+
+    bounded = declared.unit.value == "person"
+    with screen.working(f"reading {file.name}"):
+        return read_sequences(
+            file,
+            declared.alphabet,
+            separator=separator,
+            skip_lines=skip_lines,
+            unit=str(declared.unit),
+            relation=str(declared.relation),
+            person=FIRST if bounded else None,
+            max_sequences=declared.contribution if bounded else None,
+            rows_about=declared.rows_about,
+        )
