@@ -80,7 +80,9 @@ class Session(_Kept):
             door.guarded(
                 self._method, self._booking, lambda: self._measured(parsed, number), ends=False
             )
-            transcript = Transcript.from_files(self._account.transcript().to_files())
+            transcript = Transcript.from_files(
+                self._account.transcript().to_files(compressed=False)
+            )
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:

@@ -109,12 +109,19 @@ class Transcript:
         """Return all outputs of the measurement with that label."""
         return self._by_label[label].outputs
 
-    def to_files(self) -> dict[str, bytes]:
-        """Return the transcript as plain files."""
+    def to_files(self, *, compressed: bool = True) -> dict[str, bytes]:
+        """Return the transcript as plain files.
+
+        Parameters
+        ----------
+        compressed
+            Whether the arrays are packed, which takes a second for a million of them.
+        """
         arrays: dict[str, np.ndarray[Any, Any]] = {}
         document = self._document(arrays)
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        pack = np.savez_compressed if compressed else np.savez
+        pack(buffer, allow_pickle=False, **arrays)
         return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: buffer.getvalue()}
 
     def _document(self, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
