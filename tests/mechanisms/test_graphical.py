@@ -12,7 +12,7 @@ from sfumato import noise
 from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.mechanisms.graphical.elimination import TooLarge, eliminate
 from sfumato.mechanisms.graphical.fitting import total_of
-from sfumato.mechanisms.graphical.growth_kernels import grown_cells
+from sfumato.mechanisms.graphical.growth_kernels import grown_cells, joinable
 from sfumato.mechanisms.graphical.junction import (
     cells_of,
     cliques_of,
@@ -70,6 +70,39 @@ def test_compiled_growth_agrees_with_triangulation(base, more):
     for columns, cells in zip(more, grown, strict=True):
         masks = [mask_of(c) for c in [*base, columns]]
         assert cells == cells_of(SIZES, cliques_of(SIZES, masks))
+
+
+def test_compiled_growth_agrees_with_triangulation_of_more_columns_than_bits_in_a_word():
+    generator = noise.generator(5)
+    sizes = tuple(int(size) for size in generator.integers(2, 5, 150))
+    base = [tuple(int(c) for c in generator.choice(150, 2, replace=False)) for _ in range(90)]
+    more = [tuple(sorted(int(c) for c in generator.choice(150, 3, False))) for _ in range(40)]
+    near = np.eye(150, dtype=np.bool_)
+    for a, b in base:
+        near[a, b] = near[b, a] = True
+    members = np.array([c for columns in more for c in columns], dtype=np.int64)
+    starts = 3 * np.arange(len(more) + 1, dtype=np.int64)
+    grown = grown_cells(near, np.array(sizes, dtype=float), members, starts)
+    expected = [cells_of(sizes, cliques_of(sizes, map(mask_of, [*base, s]))) for s in more]
+    assert grown.tolist() == expected
+    middle = float(np.median(expected))
+    small = joinable(near, np.array(sizes, dtype=float), members, starts, middle)
+    assert small.tolist() == [cells <= middle for cells in expected]
+
+
+@given(sets_of_columns)
+def test_the_joint_of_a_model_is_the_marginal_of_everything(sets):
+    truth = joint(3)
+    model = fit(SIZES, [table(truth, columns, 1000.0) for columns in sets], 1000.0, iterations=5)
+    assert model.joint() == pytest.approx(full(model))
+
+
+def test_columns_of_one_value_take_no_axis_of_a_joint():
+    sizes = (1,) * 70 + (2, 3)
+    pair = Measured((70, 71), np.arange(6.0).reshape(2, 3), 1.0)
+    lone = Measured((4,), np.array([15.0]), 1.0)
+    model = fit(sizes, [pair, lone], 15.0, iterations=2000)
+    assert model.joint() == pytest.approx(pair.values / 15, abs=1e-2)
 
 
 def test_masks_and_columns_are_inverse():

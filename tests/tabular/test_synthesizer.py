@@ -14,8 +14,8 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.growth import candidate_pool
 from sfumato.tabular.one_way import shares_by_size
 from sfumato.tabular.program import GRID
 from sfumato.tabular.synthesizer import rounds_for

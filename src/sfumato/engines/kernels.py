@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["count_block"]
+__all__ = ["count_block", "distances"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -70,3 +70,23 @@ def count_block(
             radix = np.uint32(sizes[tables[t, last]])
             for i in range(rows):
                 cells[before[i] * radix + column[i]] += weights[i]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def distances(counts: Any, scale: int, expected: Any, starts: Any) -> Any:
+    """Return for each table the sum over its cells of |scale · count − expected|.
+
+    Parameters
+    ----------
+    counts, expected
+        The cells of all tables, one table after the other.
+    scale
+        In how many parts expected counts are given.
+    starts
+        Where each table begins, and where the last one ends.
+    """
+    apart = np.zeros(starts.size - 1, dtype=np.int64)
+    for table in range(apart.size):
+        for cell in range(starts[table], starts[table + 1]):
+            apart[table] += abs(scale * counts[cell] - expected[cell])
+    return apart

@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any, NoReturn
 
@@ -18,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.batch import Batch
+from sfumato.engines.bits import ROWS_OF_BITS, is_small, small_tables
 from sfumato.engines.condense import distinct_rows
 from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, checked_set
 from sfumato.engines.cover import SMALL_TABLE, cover
+from sfumato.engines.together import joined
 
 __all__ = ["CodeTable", "code_type"]
 
@@ -211,14 +214,37 @@ class CodeTable:
                     f"the marginal of columns {columns} has {cells} cells, more than {MOST_CELLS}; "
                     "ask for fewer columns or declare fewer bins"
                 )
-        rows = self._codes.rows if len(asked) < MANY_TABLES else self._codes.condensed()
+        counted = self._count_small(asked)
+        inside = {columns: tuple(sorted(columns)) for columns in asked}
+        left = [columns for columns in asked if inside[columns] not in counted]
+        rows = self._codes.rows if len(left) < MANY_TABLES else self._codes.condensed()
         # Finding what to merge costs more with every table, a pass over the rows with every row.
-        if rows.length < max(MANY_ROWS, 8 * len(asked)):
-            inside = {columns: tuple(sorted(columns)) for columns in asked}
-        else:
-            inside = self._merged(asked)
-        counted = self._count(set(inside.values()), rows)
+        if left and rows.length >= max(MANY_ROWS, 8 * len(left)):
+            inside |= self._merged(left)
+        counted |= self._count({inside[columns] for columns in left}, rows)
         return [self._project(s, inside[s], counted[inside[s]]) for s in asked]
+
+    def together(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
+        """Return the cells of many tables, one table after another."""
+        _check_tables(tables, len(self._sizes))
+        return joined(tables, self._sizes, self._chunks, self.marginals)
+
+    def _chunks(self, columns: Sequence[int]) -> Iterator[list[NDArray[Any]]]:
+        """Yield the rows, chunk after chunk: the codes of some columns."""
+        rows = self._codes.rows
+        for part in _parts(rows.length, ROWS_OF_BITS):
+            yield [self._look_up(rows, column, part) for column in columns]
+
+    def _count_small(self, asked: list[tuple[int, ...]]) -> dict[tuple[int, ...], Integers64]:
+        """Count the small ones of many tables, flat, 64 rows at a time."""
+        small = {tuple(sorted(columns)) for columns in asked if is_small(columns, self._sizes)}
+        tables = tuple(sorted(small - {()}))
+        together = small_tables(tables, self._sizes) if len(tables) >= MANY_TABLES else None
+        if together is None:
+            return {}
+        flat = together.count(self._chunks(together.columns))
+        ends = np.cumsum([prod([self._sizes[c] for c in table]) for table in tables]).tolist()
+        return {t: flat[a:b] for t, a, b in zip(tables, [0, *ends], ends, strict=False)}
 
     def _merged(self, asked: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
         """Return for each set the smallest of a few larger tables that hold them all."""
@@ -246,6 +272,8 @@ class CodeTable:
     ) -> Integers64:
         """Sum a counted table down to some of its columns, in the order asked for."""
         cube = counts.reshape([self._sizes[c] for c in table])
+        if columns == table:
+            return cube.copy()
         rest = tuple(axis for axis, column in enumerate(table) if column not in columns)
         summed = cube.sum(axis=rest, dtype=np.int64) if rest else cube
         kept = sorted(columns)
@@ -294,6 +322,20 @@ def _parts(rows: int, length: int) -> Iterator[slice]:
     """Yield the rows of a table in chunks of some length."""
     for first in range(0, rows, length):
         yield slice(first, first + length)
+
+
+def _check_tables(tables: tuple[tuple[int, ...], ...], columns: int) -> None:
+    """Raise unless all tables have increasing columns that are there, at least one, and differ."""
+    flat = np.fromiter(chain.from_iterable(tables), dtype=np.int64)
+    lengths = np.fromiter(map(len, tables), dtype=np.int64, count=len(tables))
+    grows = np.append(np.diff(flat) > 0, True)
+    grows[np.cumsum(lengths) - 1] = True
+    there = not flat.size or (int(flat.min()) >= 0 and int(flat.max()) < columns)
+    if not (there and lengths.all() and grows.all() and len(set(tables)) == len(tables)):
+        raise ValueError(
+            f"tables differ, and each has one or more of the columns 0 to {columns - 1}, in "
+            "increasing order"
+        )
 
 
 def _immutable(array: NDArray[Any]) -> NDArray[Any]:

@@ -17,9 +17,10 @@ from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
 from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
-from sfumato.tabular.growth import Growth, candidate_pool
+from sfumato.tabular.growth import Growth
 from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable

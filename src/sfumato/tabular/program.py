@@ -9,11 +9,10 @@ transcript. So both follow the same steps, and nothing private can decide one of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.data.table import Table
 from sfumato.mechanisms.choose import Choose, choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.graphical.layout import running
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
@@ -75,7 +75,7 @@ class Pool:
     Parameters
     ----------
     sets
-        The sets.
+        The sets, none of them empty.
     sizes
         The domain size of each column.
     """
@@ -86,22 +86,18 @@ class Pool:
     starts: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        cells = [prod(self.sizes[column] for column in columns) for columns in self.sets]
-        object.__setattr__(self, "cells", np.asarray(cells, dtype=np.int64))
-        starts = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
-        object.__setattr__(self, "starts", starts)
+        columns, firsts = self.members
+        sizes = np.asarray(self.sizes, dtype=np.int64)
+        cells = np.multiply.reduceat(sizes[columns], firsts[:-1]) if self.sets else sizes[:0]
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "starts", running(cells.tolist()))
 
     @cached_property
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The columns of all sets one after another, and where each set starts."""
         columns = [column for inside in self.sets for column in inside]
         lengths = [len(inside) for inside in self.sets]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        return np.asarray(columns, dtype=np.int64), starts.astype(np.int64)
-
-    def flat(self, tables: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return the tables of all sets as one vector."""
-        return np.concatenate([table.reshape(-1) for table in tables])
+        return np.asarray(columns, dtype=np.int64), running(lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +145,10 @@ class Choice:
 
     def scores(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the private scores, from the exact counts of every cell of the pool."""
-        apart = np.abs(GRID * counts - self.expected())
-        distances = np.add.reduceat(apart, self.pool.starts[:-1])[self.offered]
-        return np.asarray(self.weights * (distances - self.handicap), dtype=np.int64)
+        from sfumato.engines.kernels import distances
+
+        apart = distances(counts, GRID, self.expected(), self.pool.starts)[self.offered]
+        return np.asarray(self.weights * (apart - self.handicap), dtype=np.int64)
 
 
 Ask = tuple[Count, ...] | Choice
@@ -181,7 +178,7 @@ def measured(make: Callable[[], Program], data: Table, budget: Budget) -> None:
             return
         if isinstance(ask, Choice):
             if id(ask.pool) not in known:
-                known[id(ask.pool)] = ask.pool.flat(data.counts.marginals(ask.pool.sets))
+                known[id(ask.pool)] = data.counts.together(ask.pool.sets)
             scores = ask.scores(known[id(ask.pool)])
             part = budget.take(ask.loss, ask.label)
             answer = int(part.measure(ask.primitive, scores, label=ask.label))

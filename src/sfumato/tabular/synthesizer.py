@@ -20,7 +20,9 @@ from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.progress import track
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.counting_method import TableMethod, mean_absolute, rows_about
+from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.candidates import candidate_pool
+from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.grown_plan import (
     choices_step,
     grown_plan,
@@ -29,7 +31,7 @@ from sfumato.tabular.grown_plan import (
     rows_step,
     unknown_step,
 )
-from sfumato.tabular.growth import Growth, candidate_pool, one_way_asks
+from sfumato.tabular.growth import Growth, one_way_asks
 from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
@@ -181,7 +183,7 @@ def course_for(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthesizer(TableMethod[SyntheticTable]):
+class Synthesizer(BinningMethod):
     """Release a synthetic table: the method to reach for when nothing else is asked for.
 
     Every column is counted by itself. Then, round by round, the combination of columns that the
@@ -197,6 +199,9 @@ class Synthesizer(TableMethod[SyntheticTable]):
         If given, Gaussian noise and an (epsilon, delta) guarantee.
     rounds
         How many combinations are chosen and counted; by default as many as are worth their noise.
+    binner, bins, bins_share
+        Whether columns of many values are seen through bins that are found privately; see
+        `BinningMethod`.
 
     Notes
     -----
@@ -244,9 +249,7 @@ class Synthesizer(TableMethod[SyntheticTable]):
         super().check(public)
         require_countable(public)
 
-    def plan(self, public: TablePublic) -> Plan:
-        """Return what a release will cost and how good it will be, before it is spent."""
-        self.check(public)
+    def _plan_table(self, public: TablePublic) -> Plan:
         limit, relation = self.record_budget(public)
         columns = counted_columns(public)
         left, steps = Fraction(1), []
@@ -275,9 +278,9 @@ class Synthesizer(TableMethod[SyntheticTable]):
         """Return the same with a single round."""
         return self if self.rounds == 0 else replace(self, rounds=1)
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def _measure_table(self, data: Table, budget: Budget) -> None:
         measured(lambda: self._program(data.public), data, budget)
 
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
         growth: Growth = answered(lambda: self._program(public), transcript)
         return growth.release()

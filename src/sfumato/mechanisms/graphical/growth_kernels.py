@@ -2,6 +2,9 @@
 
 The same greedy elimination as in `junction`, compiled. Public arithmetic on sizes and sets, made of
 products alone, which every platform rounds alike: a verifier elsewhere must come to the same sets.
+
+Columns that nothing joins are eliminated apart from each other, so a table changes only the parts
+of the model that it touches; the others are counted once.
 """
 
 from __future__ import annotations
@@ -9,72 +12,199 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
-__all__ = ["grown_cells"]
+__all__ = ["grown_cells", "joinable"]
+
+WORD = 64
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lowest_bit(context: Any, word: Any) -> Any:
+    """Return the place of the lowest bit of a word that is not zero."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+    return types.int64(types.uint64), code
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _eliminated_cells(near: Any, sizes: Any) -> float:
-    """Return the cells of all maximal cliques of a greedy elimination; `near` is used up."""
-    columns = sizes.size
-    gone = np.zeros(columns, dtype=np.bool_)
-    costs = np.empty(columns)
-    for column in range(columns):
-        cost = 1.0
-        for other in range(columns):
-            if near[column, other]:
-                cost *= sizes[other]
-        costs[column] = cost
-    cliques = np.zeros((columns, columns), dtype=np.bool_)
-    members = np.empty(columns, dtype=np.int64)
+def _cells(mask: Any, sizes: Any) -> float:
+    """Return the product of the sizes of a set of columns, in the order of the columns."""
+    cells = 1.0
+    for place in range(mask.size):
+        word = mask[place]
+        while word:
+            cells *= sizes[WORD * place + _lowest_bit(word)]
+            word &= word - np.uint64(1)
+    return cells
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _eliminated_cells(near: Any, costs: Any, part: Any, sizes: Any, most: float) -> Any:
+    """Return the cells of all maximal cliques of a greedy elimination.
+
+    Parameters
+    ----------
+    near
+        The neighbours of each column and itself, as bits; used up.
+    costs
+        The cells of each column's neighbours and itself; used up.
+    part
+        The columns that are eliminated, increasing; nothing else is near them.
+    sizes
+        The domain size of each column.
+    most
+        It may stop as soon as there are more cells than this.
+    """
+    words = near.shape[1]
+    left = part.copy()
+    rest = np.zeros(words, dtype=np.uint64)
+    for column in part:
+        rest[column // WORD] |= np.uint64(1) << np.uint64(column % WORD)
+    cliques = np.empty((left.size, words), dtype=np.uint64)
     found = 0
     total = 0.0
-    for _ in range(columns):
-        best = -1
-        for column in range(columns):
-            if not gone[column] and (best < 0 or costs[column] < costs[best]):
-                best = column
-        count = 0
-        for other in range(columns):
-            if near[best, other]:
-                members[count] = other
-                count += 1
+    for remaining in range(left.size, 0, -1):
+        # The first of the cheapest; `left` stays in order.
+        place = 0
+        for other in range(1, remaining):
+            if costs[left[other]] < costs[left[place]]:
+                place = other
+        best = left[place]
         inside = False
         for clique in range(found):
-            covered = True
-            for place in range(count):
-                if not cliques[clique, members[place]]:
-                    covered = False
+            inside = True
+            for word in range(words):
+                if near[best, word] & ~cliques[clique, word]:
+                    inside = False
                     break
-            if covered:
-                inside = True
+            if inside:
                 break
         if not inside:
-            cells = 1.0
-            for place in range(count):
-                cliques[found, members[place]] = True
-                cells *= sizes[members[place]]
+            cliques[found] = near[best]
             found += 1
-            total += cells
-        gone[best] = True
-        for place in range(count):
-            one = members[place]
-            if one == best:
-                continue
-            near[one, best] = False
-            for second in range(count):
-                if members[second] != best:
-                    near[one, members[second]] = True
-            cost = 1.0
-            for other in range(columns):
-                if near[one, other]:
-                    cost *= sizes[other]
-            costs[one] = cost
+            total += costs[best]
+            if total > most:
+                return total
+        complete = True
+        for word in range(words):
+            complete &= near[best, word] == rest[word]
+        if complete:
+            # All that is left is within this clique.
+            return total
+        for other in range(place, remaining - 1):
+            left[other] = left[other + 1]
+        beside, bit = best // WORD, np.uint64(1) << np.uint64(best % WORD)
+        rest[beside] &= ~bit
+        near[best, beside] &= ~bit
+        for word in range(words):
+            others = near[best, word]
+            while others:
+                one = WORD * word + _lowest_bit(others)
+                others &= others - np.uint64(1)
+                for inner in range(words):
+                    near[one, inner] |= near[best, inner]
+                near[one, beside] &= ~bit
+                costs[one] = _cells(near[one], sizes)
     return total
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _parts(near: Any) -> Any:
+    """Return for each column the number of the connected part it is in."""
+    columns = near.shape[0]
+    parts = np.full(columns, -1)
+    waiting = np.empty(columns, dtype=np.int64)
+    found = 0
+    for first in range(columns):
+        if parts[first] >= 0:
+            continue
+        parts[first] = found
+        waiting[0], count = first, 1
+        while count:
+            count -= 1
+            column = waiting[count]
+            for other in range(columns):
+                if near[column, other] and parts[other] < 0:
+                    parts[other] = found
+                    waiting[count] = other
+                    count += 1
+        found += 1
+    return parts
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _grown(near: Any, sizes: Any, members: Any, starts: Any, most: float, bounded: bool) -> Any:
+    """Return for each set the cells of the model after it was joined.
+
+    What is more than `most` need not be exact, and neither what is not more if it is `bounded`
+    from above already.
+    """
+    columns = sizes.size
+    masks = np.zeros((columns, (columns + WORD - 1) // WORD), dtype=np.uint64)
+    for one in range(columns):
+        for other in range(columns):
+            if near[one, other]:
+                masks[one, other // WORD] |= np.uint64(1) << np.uint64(other % WORD)
+    costs = np.array([_cells(masks[column], sizes) for column in range(columns)])
+    parts = _parts(near)
+    many = parts.max() + 1
+    work, work_costs = masks.copy(), costs.copy()
+    part_cells, part_products = np.empty(many), np.ones(many)
+    for part in range(many):
+        inside = np.flatnonzero(parts == part)
+        part_cells[part] = _eliminated_cells(work, work_costs, inside, sizes, np.inf)
+        for column in inside:
+            part_products[part] *= sizes[column]
+    unchanged = part_cells.sum()
+    result = np.empty(starts.size - 1)
+    touched = np.empty(many, dtype=np.bool_)
+    joined = np.zeros(masks.shape[1], dtype=np.uint64)
+    for number in range(result.size):
+        inside = members[starts[number] : starts[number + 1]]
+        joined[:] = 0
+        for column in inside:
+            joined[column // WORD] |= np.uint64(1) << np.uint64(column % WORD)
+        fresh = False
+        for column in inside:
+            for word in range(joined.size):
+                fresh |= (joined[word] & ~masks[column, word]) != 0
+        if not fresh:
+            # Sets that lie within what is joined change nothing.
+            result[number] = unchanged
+            continue
+        touched[:] = False
+        for column in inside:
+            touched[parts[column]] = True
+        others, product = unchanged, 1.0
+        for part in range(many):
+            if touched[part]:
+                others -= part_cells[part]
+                product *= part_products[part]
+        if bounded and others + product <= most:
+            result[number] = others + product
+            continue
+        count = 0
+        within = np.empty(columns, dtype=np.int64)
+        for one in range(columns):
+            if touched[parts[one]]:
+                within[count] = one
+                count += 1
+                work[one] = masks[one]
+                work_costs[one] = costs[one]
+        for column in inside:
+            for word in range(joined.size):
+                work[column, word] |= joined[word]
+            work_costs[column] = _cells(work[column], sizes)
+        result[number] = others + _eliminated_cells(
+            work, work_costs, within[:count], sizes, most - others
+        )
+    return result
+
+
 def grown_cells(near: Any, sizes: Any, members: Any, starts: Any) -> Any:
     """Return for each set the cells of the model after it was joined.
 
@@ -87,22 +217,22 @@ def grown_cells(near: Any, sizes: Any, members: Any, starts: Any) -> Any:
     members, starts
         The columns of all sets one after another, and where each set starts.
     """
-    result = np.empty(starts.size - 1)
-    work = near.copy()
-    # Sets that lie within what is joined change nothing.
-    unchanged = _eliminated_cells(work, sizes)
-    for number in range(starts.size - 1):
-        fresh = False
-        for first in range(starts[number], starts[number + 1]):
-            for second in range(starts[number], starts[number + 1]):
-                if not near[members[first], members[second]]:
-                    fresh = True
-        if not fresh:
-            result[number] = unchanged
-            continue
-        work[:, :] = near
-        for first in range(starts[number], starts[number + 1]):
-            for second in range(starts[number], starts[number + 1]):
-                work[members[first], members[second]] = True
-        result[number] = _eliminated_cells(work, sizes)
-    return result
+    return _grown(near, sizes, members, starts, np.inf, False)
+
+
+def joinable(near: Any, sizes: Any, members: Any, starts: Any, most: float) -> Any:
+    """Return for each set of columns of two or more values whether it leaves the model small.
+
+    The cliques of a part have no more cells than all combinations of its columns: by the last
+    column of size s ≥ 2 that is taken in, a clique of all columns grows s times, and any other
+    adds at most s/2 times all combinations of the columns before it. So most sets need no
+    elimination while the model is small.
+
+    Parameters
+    ----------
+    near, sizes, members, starts
+        As for `grown_cells`.
+    most
+        The most cells of the model.
+    """
+    return _grown(near, sizes, members, starts, most, True) <= most

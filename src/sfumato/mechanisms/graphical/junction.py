@@ -124,16 +124,18 @@ def junction_tree(sizes: Sequence[int], sets: Iterable[Iterable[int]]) -> Juncti
     """
     masks = sorted(cliques_of(sizes, (mask_of(columns) for columns in sets)), key=columns_in)
     order, parents = [masks[0]], [-1]
-    left = masks[1:]
+    # For each clique that is left: the most columns it shares with one in the tree, and the first
+    # such clique.
+    left = {mask: ((mask & masks[0]).bit_count(), 0) for mask in masks[1:]}
     # Prim: the heaviest separators first (Jensen and Jensen, 1994).
     while left:
-        _, number, above = max(
-            ((mask & other).bit_count(), -number, -above)
-            for number, mask in enumerate(left)
-            for above, other in enumerate(order)
-        )
-        order.append(left.pop(-number))
-        parents.append(-above)
+        # Of those that share most, the first one: `left` keeps the order of the cliques.
+        best = max(left, key=lambda mask: left[mask][0])
+        parents.append(left.pop(best)[1])
+        order.append(best)
+        for mask, (shared, _) in left.items():
+            if (mask & best).bit_count() > shared:
+                left[mask] = (mask & best).bit_count(), len(order) - 1
     return JunctionTree(
         sizes=tuple(sizes),
         cliques=tuple(columns_in(mask) for mask in order),

@@ -62,6 +62,23 @@ class GraphicalModel:
             factors.append((clique, given))
         return factors
 
+    def joint(self) -> Floats:
+        """Return the probabilities of all combinations of the columns of more than one value."""
+        whole, there = np.ones(()), list[int]()
+        for number, (clique, table) in enumerate(self._factors):
+            separator = self.tree.separator(number)
+            fresh = [c for c in clique if c not in separator and self.sizes[c] > 1]
+            kept = [column for column in there if column in separator]
+            # Columns of one value are left out: arrays have a most number of axes.
+            inside = [column for column in clique if self.sizes[column] > 1]
+            table = table.reshape([self.sizes[column] for column in inside])
+            table = np.transpose(table, [inside.index(column) for column in (*fresh, *kept)])
+            shape = [self.sizes[column] for column in fresh]
+            shape += [self.sizes[column] if column in separator else 1 for column in there]
+            whole = table.reshape(shape) * whole
+            there = fresh + there
+        return np.transpose(whole, np.argsort(there))
+
     def marginal(self, columns: Sequence[int]) -> Floats:
         """Return the probabilities of all combinations of some columns, axes in the order given."""
         wanted = tuple(columns)
@@ -91,7 +108,7 @@ class GraphicalModel:
         that agree so far are stratified: every combination comes up as often as expected, to the
         nearest row, so that a sample is closer to the model than independent rows would be.
         """
-        codes = np.zeros((rows, len(self.sizes)), dtype=np.int64)
+        codes = np.zeros((len(self.sizes), rows), dtype=np.int64)
         for number, clique in enumerate(self.cliques):
             separator = self.tree.separator(number)
             fresh = tuple(column for column in clique if column not in separator)
@@ -102,11 +119,13 @@ class GraphicalModel:
             table = table.reshape(prod(self.tree.shape(separator)), -1)
             given = np.zeros(rows, dtype=np.int64)
             for column in separator:
-                given = given * self.sizes[column] + codes[:, column]
+                given = given * self.sizes[column] + codes[column]
             drawn = stratified(table, given, generator)
-            for column in reversed(fresh):
-                drawn, codes[:, column] = np.divmod(drawn, self.sizes[column])
-        return codes
+            # Looked up: dividing every row is slow.
+            parts = np.unravel_index(np.arange(table.shape[1]), self.tree.shape(fresh))
+            for column, part in zip(fresh, parts, strict=True):
+                np.take(part, drawn, out=codes[column])
+        return codes.T
 
 
 def stratified(
@@ -117,7 +136,8 @@ def stratified(
     Rows with the same `given` are spread evenly over the unit interval, in random order, so each
     has the right law by itself and together they miss no frequency by more than a row.
     """
-    rows = given.size
+    from sfumato.mechanisms.graphical.draw_kernels import spread_evenly
+
     weights = np.maximum(weights, 0.0)
     empty = weights.sum(axis=1) <= 0
     # What nothing was released about follows the whole, or else all values alike.
@@ -125,20 +145,5 @@ def stratified(
     cumulative = np.cumsum(weights, axis=1)
     cumulative /= cumulative[:, -1:]
     # A fresh random order each time: rows that come early in one clique must not in the next.
-    order = generator.permutation(rows)
-    if len(weights) > 1:
-        # Small integers are sorted by radix, and a stable sort keeps the random order inside.
-        small = given[order].astype(np.uint16 if len(weights) <= 2**16 else np.int64)
-        order = order[np.argsort(small, kind="stable")]
-    sorted_given = given[order]
-    counts = np.bincount(given, minlength=len(weights))
-    firsts = (np.cumsum(counts) - counts)[sorted_given]
-    sizes = counts[sorted_given]
-    places = (np.arange(rows) - firsts + generator.random(rows)) / np.maximum(sizes, 1)
-    # One search in all rows of weights at once: each is shifted by its number.
-    keys = (cumulative + np.arange(len(weights))[:, None]).reshape(-1)
-    found = np.searchsorted(keys, places + sorted_given, side="right")
-    found = np.clip(found - sorted_given * weights.shape[1], 0, weights.shape[1] - 1)
-    drawn = np.empty(rows, dtype=np.int64)
-    drawn[order] = found
-    return drawn
+    order = generator.permutation(given.size)
+    return np.asarray(spread_evenly(cumulative, given, order, generator.random(given.size)))
