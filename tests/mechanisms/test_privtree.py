@@ -345,6 +345,21 @@ def test_extreme_budgets_and_scores_give_bits(epsilon):
         run.step(level(scores))
 
 
+def test_the_widest_tree_at_the_smallest_budget_loses_at_most_epsilon():
+    """The largest δ that 64 bits hold: cut scores must not stay above the clamp."""
+    tree = splits(epsilon=Fraction(1, 10**11), fan_out=2**32, levels=40)
+    said = [np.array([True])] * 40
+    for count in (0, 2**40, 2**42, 6_400_017_234_075, 2**61):
+        here = [level([count])] * 40
+        there = [level([count + 1])] * 40
+        for depth in range(3, 40):
+            numerators, above = tree.exponents(np.array([count]), depth)
+            assert numerators[0] == int(tree.gamma * 2**tree.bits) or above[0]
+        assert tree.change(here, there).holds
+        difference = tree.log_probability(there, said) - tree.log_probability(here, said)
+        assert abs(difference) <= 1e-11 + 1e-12
+
+
 def test_grow_asks_level_by_level_and_spends_the_slice():
     for limit in (PureDP(4), ZCDP(8)):
         budget = opened(limit)
@@ -374,6 +389,7 @@ def test_grow_stops_before_too_many_nodes(monkeypatch):
     [
         ({"epsilon": Fraction(0)}, "epsilon"),
         ({"fan_out": 1}, "fan_out"),
+        ({"fan_out": 2**33}, "fan_out"),
         ({"levels": -1}, "levels"),
         ({"sensitivity": 0}, "sensitivity"),
         ({"threshold": 2**60}, "threshold"),

@@ -31,6 +31,8 @@ __all__ = ["LadderInput", "LadderNoise", "ladder_quantile"]
 #: How far a float sum of weights may be from the truth, relatively, for up to this many rungs.
 _MARGIN = 2.0**-30
 _RUNGS_OF_MARGIN = 2**20
+#: Caps of more bits, and smaller rates, are beyond what that margin is proved for.
+_FLOAT_BITS, _FLOAT_RATE = 1024, Fraction(1, 2**512)
 #: Bits with which the weights are first enclosed where floats cannot tell.
 _FIRST_BITS = 256
 
@@ -245,10 +247,12 @@ def _chosen_rung(widths: tuple[int, ...], cap: int, rate: Fraction) -> int:
     A uniform number is compared with the cumulative weights. Floats decide where it is further
     from every border than their rounding; otherwise both are enclosed ever more closely.
     """
+    word = int(bits().words(1)[0])
+    if cap.bit_length() > _FLOAT_BITS or rate < _FLOAT_RATE:
+        return _decided_rung(widths, cap, rate, word)
     weights, _ = _float_weights(widths, cap, float(rate))
     cumulative = np.cumsum(weights)
     total = float(cumulative[-1])
-    word = int(bits().words(1)[0])
     margin = _MARGIN * max(1.0, len(widths) / _RUNGS_OF_MARGIN)
     low = word / 2.0**64 * total * (1 - margin)
     high = (word + 1) / 2.0**64 * total * (1 + margin)

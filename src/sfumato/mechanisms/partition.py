@@ -60,6 +60,10 @@ def bucket_starts(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     return starts
 
 
+#: Beyond this the filter's floats would overflow.
+LARGEST_EPSILON = Fraction(10**100)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DyadicPartition(Primitive):
     """Choose a partition of ordered cells into aligned runs of 2^j cells with similar counts.
@@ -95,8 +99,11 @@ class DyadicPartition(Primitive):
             raise ValueError(
                 f"cells must be a power of two of at most {MOST_CELLS}; got {self.cells!r}"
             )
-        if self.sensitivity <= 0 or self.epsilon <= 0:
-            raise ValueError("sensitivity and epsilon must be positive")
+        if self.sensitivity <= 0 or not 0 < self.epsilon <= LARGEST_EPSILON:
+            raise ValueError(
+                f"sensitivity and epsilon must be positive, epsilon at most 10**100; "
+                f"got {self.epsilon!r}"
+            )
 
     @property
     def rate(self) -> Fraction:

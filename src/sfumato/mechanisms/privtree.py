@@ -34,6 +34,8 @@ Bits = NDArray[np.bool_]
 
 #: No tree asks about more nodes than this; where it would, it stops growing.
 MOST_NODES = 2**22
+#: No node has more children than this.
+LARGEST_FAN_OUT = 2**32
 #: The rate 1/λ is rounded down to this many significant bits.
 _RATE_BITS = 20
 #: Exponents are whole multiples of 2^−k, with k in this range.
@@ -149,10 +151,11 @@ class TreeSplits(StatefulPrimitive):
         super().__post_init__()
         if self.epsilon <= 0:
             raise ValueError(f"epsilon must be positive and finite; got {self.epsilon!r}")
-        if self.fan_out < 2 or self.levels < 0 or self.sensitivity < 1:
+        # With more children δ would leave the 64 bits in which scores are compared.
+        if not 2 <= self.fan_out <= LARGEST_FAN_OUT or self.levels < 0 or self.sensitivity < 1:
             raise ValueError(
-                "fan_out must be at least 2, levels at least 0 and sensitivity at least 1; "
-                f"got {self.fan_out!r}, {self.levels!r} and {self.sensitivity!r}"
+                f"fan_out must be from 2 to {LARGEST_FAN_OUT}, levels at least 0 and sensitivity "
+                f"at least 1; got {self.fan_out!r}, {self.levels!r} and {self.sensitivity!r}"
             )
         if abs(self.threshold) > LARGEST_COUNT:
             raise ValueError(f"threshold must be at most {LARGEST_COUNT} in size")
@@ -224,7 +227,8 @@ class TreeSplits(StatefulPrimitive):
         decay = int(self.gamma * 2**self.bits)
         largest = _LARGEST_NUMERATOR // max(rate, 1)
         above = np.clip(np.clip(scores, -(2**61), 2**61) - self.threshold, -largest, largest)
-        # Deeper than this every cut score is below the clamp, whatever it was.
+        # Deeper than this every cut score is below the clamp, whatever it was: δ is below 2^61
+        # in these units, since k ≤ 56 and ln β < 32.
         lost = min(depth * decay, 2 * _LARGEST_NUMERATOR)
         signed = np.maximum(above * rate - lost, -decay)
         return np.abs(signed), signed > 0
