@@ -553,3 +553,49 @@ def test_points_are_among_the_public_names():
     public = sf.Points([[0.1, 0.1]], UNIT).public
     assert isinstance(public, PointsPublic)
     assert replace(public, rows_about=3).rows_about == 3
+
+
+MIXED = st.one_of(
+    st.integers(2**53 - 2, 2**53 + 2),
+    st.integers(2**63 - 2, 2**63 + 2),
+    st.sampled_from(
+        [-1, 0.5, 1, True, "1", "a", np.float32(0.1), np.uint64(2**63), Decimal("0.1")]
+    ),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(MIXED, max_size=12), MIXED, st.integers(1, 3))
+def test_identifiers_of_any_types_are_told_apart_one_by_one(persons, other, most):
+    """One more person, of whatever type, adds their own points and changes no other's."""
+
+    def kept(identifiers):
+        values = np.full((len(identifiers), 2), 0.25)
+        return Points(values, UNIT, unit="person", person=identifiers, max_points=most).counts.rows
+
+    here, there = kept(persons), kept([*persons, *[other] * most])
+    assert here <= there <= here + most
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from([0.1, 1, "0.1", np.float32(0.1), Decimal("0.3"), 0.7])),
+    st.sampled_from(["0.05", 0.05, np.float32(0.7), Decimal("0.3"), np.float16(0.1), 1]),
+)
+def test_coordinates_of_any_types_are_read_one_by_one(values, other):
+    """One more point leaves every other where it is."""
+    bounds = [(0.0, 1.0000001)]
+    here = Points([[value] for value in values], bounds)
+    there = Points([*([value] for value in values), [other]], bounds)
+    left = keys(there)
+    for key in keys(here):
+        left.remove(key)
+    assert len(left) == 1
+
+
+def test_persons_beside_a_frame_need_no_names():
+    frame = pl.DataFrame({"x": [0.1, 0.2, 0.3], "y": [0.1, 0.2, 0.3]})
+    person = np.array([1, 1, 2])
+    points = Points(frame, UNIT, unit="person", person=person, max_points=1)
+    assert points.public.names == ("x", "y")
+    assert points.counts.rows == 2

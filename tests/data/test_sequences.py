@@ -510,3 +510,17 @@ def test_neighbouring_sequences_differ_in_one_unit(public):
         abs(len(p.here.counts.text) - len(p.there.counts.text)) for p in canonical_pairs(public)
     ]
     assert max(moved) >= 39 * public.contribution
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int32, np.uint8, object])
+def test_arrays_of_different_types_are_read_one_by_one(kind):
+    """One more sequence, of whatever type, leaves the others as they are."""
+    alphabet = [1, 2**53, 2**53 + 1]
+    here = [np.array([2**53 + 1] * 2)] * 3
+    other = np.array([1 if np.dtype(kind).itemsize < 8 else 2**53], dtype=kind)
+    counts = [
+        sf.Sequences(given, alphabet).counts.ngrams([[0], [1], [2]])
+        for given in (here, [*here, other])
+    ]
+    assert counts[0].tolist() == [0, 0, 6]
+    assert (counts[1] - counts[0]).tolist() in ([1, 0, 0], [0, 1, 0])

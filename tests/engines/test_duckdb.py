@@ -164,7 +164,7 @@ def test_compressed_files_and_odd_paths(tmp_path):
         'number,x\r\n0.2,"a\r\nb"\r\n0.3,1\r\n',
         "\ufeffnumber,x\n0.2,1\n",
         "number,x,x\n0.2,1,2\n",
-        'number,x\n"0.2",""\n"",""\n"","a"\n',
+        'number,x\n"0.2",""\n"","b"\n"","a"\n',
         "number,x\n",
         "number,x\n0.2,1",
         '"number",x\n 0.2 ,1\n',
@@ -196,6 +196,8 @@ STRAY = {
     "mixed the other way": "number,x\r\n0.2,1\r\n0.3,1\n",
     "old line end": "number,x\n0.2,1\n0.3,1\r0.4,1\n",
     "return at the end": "number,x\n0.2,1\n0.3,1\r",
+    "no value at all": "number,x\n0.2,1\n,\n",
+    "no value in quotes": 'number,x\n0.2,1\n"",\n',
 }
 
 

@@ -39,7 +39,7 @@ def sequence_pairs(public: SequencesPublic) -> list[Pair]:
     """
     symbols = public.symbols
     first, last = [0, 0], [symbols - 1]
-    long = [symbols - 1] * LONG
+    long, other = [symbols - 1] * LONG, [0] * LONG
     through = [place % symbols for place in range(max(4, min(symbols, LONG)))]
     mixed = _mixed(symbols, 12)
 
@@ -52,6 +52,7 @@ def sequence_pairs(public: SequencesPublic) -> list[Pair]:
             made("one empty sequence, replaced by a long one", [[]], [long]),
             made("all equal, one replaced by a long one", [first] * 6, [*[first] * 5, long]),
             made("all long, one replaced by an empty one", [long] * 4, [*[long] * 3, []]),
+            made("all long, one replaced by another long one", [other] * 4, [*[other] * 3, long]),
             made("mixed, one replaced", mixed, [*mixed[:-1], through]),
         ]
     unit = public.contribution

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.data.graph_public import GraphPublic, Labels
 from sfumato.data.graph_reading import LEFT, RIGHT, Ends, ends_of, file_ends
+from sfumato.engines.coding import Coding
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.engines.reading import Text, Wholes
@@ -166,13 +167,14 @@ def _declared(ends: Ends, nodes: Nodes, rows_about: int | None) -> GraphPublic:
             "say which nodes there are: nodes = how many, nodes = [their names], or nodes = "
             f"{NAMED!r} if it is public knowledge which of them have an edge at all"
         )
-    if nodes == NAMED and isinstance(nodes, str):
+    if isinstance(nodes, str) and nodes == NAMED:
         labels = _named(ends)
         return GraphPublic(
             nodes=len(labels), labels=labels or None, named_by_edges=True, rows_about=rows_about
         )
     chosen = ends.own if nodes is None else nodes
-    if isinstance(chosen, bool | str | bytes):
+    listed = isinstance(chosen, Iterable) and not isinstance(chosen, str | bytes)
+    if isinstance(chosen, bool) or not (listed or isinstance(chosen, int | np.integer)):
         raise ValueError(f"nodes must be a number, a list of names or {NAMED!r}; got {chosen!r}")
     if isinstance(chosen, int | np.integer):
         return GraphPublic(nodes=int(chosen), rows_about=rows_about)
@@ -208,7 +210,9 @@ def _named(ends: Ends) -> Labels:
 
 def _coded(ends: Ends, public: GraphPublic) -> Any:
     """Return the numbers of the two nodes of each edge."""
-    if public.coding is None:
+    # Written out once: with many nodes it takes a while.
+    coding = public.coding
+    if coding is None:
         if len(ends.left):
             raise DataError(
                 Problem(
@@ -221,21 +225,21 @@ def _coded(ends: Ends, public: GraphPublic) -> Any:
         return np.zeros((0, 2), dtype=np.int64)
     problems, codes = [], []
     for field, series in ((LEFT, ends.left), (RIGHT, ends.right)):
-        encoded = public.coding.encode(series)
+        encoded = coding.encode(series)
         codes.append(encoded.codes.astype(np.int64))
         if encoded.faults:
             rows = np.unique(np.concatenate([fault.rows for fault in encoded.faults]))
-            problems.append(_unknown(field, rows, public.coding.allowed))
+            problems.append(_unknown(field, ends.row(int(rows[0])), len(rows), coding))
     if problems:
         raise DataError(problems)
     return np.stack(codes, axis=1)
 
 
-def _unknown(field: str, rows: Any, allowed: str) -> Problem:
+def _unknown(field: str, row: int, many: int, coding: Coding) -> Problem:
     return Problem(
         field=field,
-        row=int(rows[0]) + 1,
-        more=len(rows) - 1,
-        wrong=f"the edge does not name a declared node ({allowed})",
+        row=row,
+        more=many - 1,
+        wrong=f"the edge does not name a declared node ({coding.allowed})",
         remedy="Correct it, or declare all nodes: nodes = how many, or the list of their names.",
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.frames import columns_of, is_relation, names_of
 from sfumato.engines.errors import DataError, Problem, without_values
@@ -36,11 +37,18 @@ class Ends:
         One value for each edge.
     own
         The node set, where the source has one of its own: how many, or their labels.
+    lines
+        The line of each edge in its file, from 1; `None` where edges are numbered by themselves.
     """
 
     left: pl.Series
     right: pl.Series
     own: int | tuple[Any, ...] | None = None
+    lines: NDArray[np.intp] | None = None
+
+    def row(self, edge: int) -> int:
+        """Return where an edge, counted from 0, is found."""
+        return edge + 1 if self.lines is None else int(self.lines[edge])
 
 
 def ends_of(source: Any) -> Ends:
@@ -59,7 +67,8 @@ def ends_of(source: Any) -> Ends:
         return _from_networkx(source)
     if hasattr(source, "tocoo"):
         return _from_matrix(source)
-    if is_relation(source) or hasattr(source, "columns") or hasattr(source, "column_names"):
+    # The class is asked: a lazy frame would begin to work out its columns.
+    if is_relation(source) or any(hasattr(type(source), n) for n in ("columns", "column_names")):
         return _from_frame(source)
     return _from_pairs(source)
 
@@ -70,11 +79,15 @@ def _from_networkx(graph: Any) -> Ends:
 
 
 def _from_igraph(graph: Any) -> Ends:
-    left, right = _columns(graph.get_edgelist())
+    import polars as pl
+
+    pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    left, right = pl.Series(pairs[:, 0]), pl.Series(pairs[:, 1])
     if "name" not in graph.vs.attributes():
         return Ends(left, right, own=graph.vcount())
-    names = series_of(list(graph.vs["name"]))
-    return Ends(names.gather(left), names.gather(right), own=tuple(names.to_list()))
+    own = tuple(graph.vs["name"])
+    names = series_of(list(own))
+    return Ends(names.gather(left), names.gather(right), own=own)
 
 
 def _from_matrix(matrix: Any) -> Ends:
@@ -158,7 +171,17 @@ def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str) -> End
     if columns is not None:
         if len(columns) != 2 or isinstance(columns, str):
             raise ValueError(f"columns are two names, one for each end of an edge; got {columns!r}")
-        table = TableFile(path).read(list(columns))
+        file = TableFile(path)
+        missing = [name for name in columns if name not in file.names()]
+        if missing:
+            raise DataError(
+                Problem(
+                    field=missing[0],
+                    wrong=f"{path.name} has no column of this name",
+                    remedy="Name the two columns that hold the ends of the edges.",
+                )
+            )
+        table = file.read(list(columns))
         return Ends(table[columns[0]], table[columns[1]])
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
@@ -199,7 +222,8 @@ def _edge_list(path: Path, comment: str) -> Ends:
                 f"lines that begin with {comment!r} are not looked at.",
             )
         )
-    return Ends(left.filter(~skipped), right.filter(~skipped))
+    kept = np.flatnonzero((~skipped).to_numpy())
+    return Ends(left.filter(~skipped), right.filter(~skipped), lines=kept + 1)
 
 
 def _unpacked(path: Path) -> bytes:

@@ -92,7 +92,8 @@ class Points:
     ) -> None:
         _check_source(values)
         if names is None and not is_array(values):
-            names = [name for name in names_of(values) if name != person]
+            own = person if isinstance(person, str) else None
+            names = [name for name in names_of(values) if name != own]
         public = _declared(
             bounds,
             names=names,

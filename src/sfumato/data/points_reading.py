@@ -54,7 +54,7 @@ def array_columns(values: Any, names: Sequence[str]) -> dict[str, pl.Series]:
 
 def person_column(persons: Any, rows: int) -> pl.Series:
     """Return whose each point is, as a column."""
-    array = _array(persons)
+    array = persons if isinstance(persons, np.ndarray) else _objects(persons)
     if array.ndim != 1 or len(array) != rows:
         raise DataError(
             Problem(
@@ -70,7 +70,10 @@ def _array(values: Any) -> NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        # Plain numbers have one type whatever the others are; where they would not, a type
+        # inferred from all records would change how each of them is read.
+        return array if _plain_floats(values) else np.asarray(values, dtype=object)
     except (ValueError, TypeError, OverflowError):
         pass
     raise DataError(
@@ -79,6 +82,25 @@ def _array(values: Any) -> NDArray[Any]:
             remedy="Give each point as many coordinates as there are bounds.",
         )
     )
+
+
+def _plain_floats(values: Any) -> bool:
+    """Tell whether lists hold Python's own floats and small whole numbers and nothing else."""
+    for item in values:
+        if isinstance(item, list | tuple):
+            if not _plain_floats(item):
+                return False
+        elif type(item) is not float and not (type(item) is int and abs(item) < 2**53):
+            return False
+    return True
+
+
+def _objects(values: Any) -> NDArray[Any]:
+    """Return a list as an array in which every value keeps its own type."""
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
 
 
 def _column(column: NDArray[Any]) -> pl.Series:

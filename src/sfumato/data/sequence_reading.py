@@ -177,7 +177,9 @@ class _Reader:
         if self.alphabet.characters and all(isinstance(s, str) for s in sequences):
             lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
             return Coded(self.alphabet.of_characters("".join(sequences)), lengths)
-        if sequences and all(_is_whole_array(s) for s in sequences):
+        # Arrays of different types would be joined in a type that none of them has.
+        whole = sequences and all(_is_whole_array(s) for s in sequences)
+        if whole and len({s.dtype for s in sequences}) == 1:
             lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
             return Coded(self.alphabet.of_wholes(np.concatenate(sequences)), lengths)
         items = list(self._items(sequences))

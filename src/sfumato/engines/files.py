@@ -1,9 +1,10 @@
 """Files of tables: what they are called, what columns they have, and reading them into memory.
 
 A CSV file is read as text only: what a text means is decided by the column's coding, in one place
-for every engine. An empty field is a missing value, a line without any field is no row, and a row
-with too few or too many fields or a stray quote is an error, found before any engine reads the
-file. What a library says about a file it cannot read may quote the data, so it is never passed on.
+for every engine. An empty field is a missing value, a line without any character is no row, and a
+row with too few or too many fields, with all of them empty, or with a stray quote is an error,
+found before any engine reads the file. What a library says about a file it cannot read may quote
+the data, so it is never passed on.
 """
 
 from __future__ import annotations
@@ -201,10 +202,10 @@ class TableFile:
         return Problem(
             wrong=f"{self.path.name} cannot be read as CSV{where}: every row must have as many "
             f"fields as the header, separated by {self.delimiter!r}, a field with a quote in it is "
-            "quoted as a whole with the inner quote doubled, all lines end in LF or all in CRLF, "
-            "and the text is UTF-8",
-            remedy="Correct the line, quote fields that contain the separator or a quote, or "
-            "convert the file to UTF-8.",
+            "quoted as a whole with the inner quote doubled, no row has all fields empty, all "
+            "lines end in LF or all in CRLF, and the text is UTF-8",
+            remedy="Correct the line, quote fields that contain the separator or a quote, write NA "
+            "where a whole row is missing, or convert the file to UTF-8.",
         )
 
     def _bad_line(self) -> int | None:

@@ -1,9 +1,10 @@
 """Whether a file is CSV in the strict sense of RFC 4180, decided once for every engine.
 
 CSV readers forgive different mistakes in different ways, so none is trusted with them: a file is
-scanned before any of them reads it. Every row has as many fields as the header, a field that
-contains a quote is quoted from its first to its last character with inner quotes doubled, and
-all lines end in LF or all in CRLF. Nothing of the file is kept or said but the number of a line.
+scanned before any of them reads it. Every row has as many fields as the header and at least one of
+them is not empty (readers disagree whether a line of separators is a row), a field that contains a
+quote is quoted from its first to its last character with inner quotes doubled, and all lines end in
+LF or all in CRLF. Nothing of the file is kept or said but the number of a line.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BEFORE, PLAIN, QUOTED, AFTER_QUOTE, AFTER_RETURN, WRONG = range(6)
 # What it remembers: its state, the complete fields of the row, the fields of the header (-1: not
 # yet known), the line, the line on which a quote was opened, whether the line that ends is
-# empty, and the first line's end (1 for CRLF, 0 for LF, -1: not yet known).
-STATE, FIELDS, WIDTH, LINE, OPENED, EMPTY, ENDING = range(7)
+# empty, the first line's end (1 for CRLF, 0 for LF, -1: not yet known), and whether some field of
+# the row holds anything.
+STATE, FIELDS, WIDTH, LINE, OPENED, EMPTY, ENDING, FILLED = range(8)
 
 QUOTE, LINE_FEED, RETURN = ord('"'), ord("\n"), ord("\r")
 
@@ -38,8 +40,10 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
         if state == QUOTED:
             if byte == QUOTE:
                 state = AFTER_QUOTE
-            elif byte == LINE_FEED:
-                line += 1
+            else:
+                memory[FILLED] = 1
+                if byte == LINE_FEED:
+                    line += 1
         elif byte == LINE_FEED:
             ending = 1 if state == AFTER_RETURN else 0
             if memory[ENDING] < 0:
@@ -52,9 +56,10 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
             if memory[EMPTY] == 0:
                 if memory[WIDTH] < 0:
                     memory[WIDTH] = fields + 1
-                elif memory[WIDTH] != fields + 1:
+                elif memory[WIDTH] != fields + 1 or (fields > 0 and memory[FILLED] == 0):
                     state = WRONG
                     break
+            memory[FILLED] = 0
             line += 1
             fields = 0
             state = BEFORE
@@ -72,7 +77,9 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
                 state = QUOTED
                 memory[OPENED] = line
             elif state == AFTER_QUOTE:
+                # A doubled quote is a character of the field.
                 state = QUOTED
+                memory[FILLED] = 1
             else:
                 state = WRONG
                 break
@@ -81,6 +88,7 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
             break
         else:
             state = PLAIN
+            memory[FILLED] = 1
     memory[STATE], memory[FIELDS], memory[LINE] = state, fields, line
 
 
@@ -94,7 +102,7 @@ def first_bad_line(file: IO[bytes], separator: str) -> int | None:
     separator
         The ASCII character between two fields.
     """
-    memory = np.array([BEFORE, 0, -1, 1, 1, 0, -1], dtype=np.int64)
+    memory = np.array([BEFORE, 0, -1, 1, 1, 0, -1, 0], dtype=np.int64)
     block = file.read(len(BYTE_ORDER_MARK))
     if block == BYTE_ORDER_MARK:
         block = file.read(BLOCK)
