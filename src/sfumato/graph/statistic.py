@@ -1,0 +1,97 @@
+"""A statistic of a graph written as a formula over unit statistics.
+
+Wang, Wu, Zhu and Xiang, *Preserving Differential Privacy in Complex Network Statistics*, call it
+divide and conquer: what is hard to hide as a whole is made of parts that are easy to hide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.units import graph_vocabulary
+from sfumato.mechanisms.expression.method import FormulaMethod
+from sfumato.mechanisms.expression.parameters import Groups, Name
+from sfumato.mechanisms.expression.reading import Vocabulary
+from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
+from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
+
+__all__ = ["GraphStatistic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphStatistic(FormulaMethod[Graph]):
+    """Release a statistic of a graph that is written as a formula.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge, shared among the units of the formula.
+    expression
+        The formula, with `+ - * / **`, numbers, brackets and `choose2`, `choose3`, `share`, `sum`,
+        `mean`, `sqrt`, `log`, `exp`, `abs`. Units: `edges`, `degree(v)`, `degrees`, `triangles`,
+        `triangles(v)`, `wedges`, `wedges(v)`, `stars(k)`, `cliques(k)`, `k_triangles(k)`,
+        `clustering(v)`, `mean_clustering`, `node_triangles`, `node_clustering`, `blocks`,
+        `block(a, b)`. The public number of `nodes`. Formulas by name: `density`, `mean_degree`,
+        `transitivity`, `modularity`.
+    delta
+        Needed by vectors whose noise follows the graph (`node_triangles`, `node_clustering`). With
+        `noise="smooth"` single numbers then get Laplace instead of Cauchy noise.
+    node
+        What `v` stands for.
+    groups
+        The public group of each node, for `blocks`, `block(a, b)` and `modularity`.
+    split
+        How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
+    guess
+        Public guesses at the values of the units, made without looking at the graph.
+    noise
+        `"smooth"` takes smooth bounds where `"auto"` takes a ladder.
+    floor
+        The least a denominator may be; denominators are taken to be positive.
+    between
+        A public range that the value is moved into.
+
+    Notes
+    -----
+    Privacy: the units are measured with parts of ε that add up, each by a primitive whose
+    sensitivity, ladder or smooth bound is proved for one edge; all else is post-processing
+    (docs/proofs/expressions.md).
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "expressions.md"
+
+    delta: Number | None = parameter(OrNone(DELTA), None)
+    node: Any = parameter(OrNone(Name()), None)
+    groups: Any = parameter(OrNone(Groups()), None)
+    noise: str = parameter(OneOf(("auto", "smooth")), "auto")
+
+    def loss(self) -> Loss:
+        """Return ε, or (ε, δ)."""
+        if self.delta is None:
+            return PureDP(self.epsilon)
+        return ApproxDP(self.epsilon, self.delta)
+
+    def check(self, public: GraphPublic) -> None:
+        """Raise where the formula does not fit the nodes, or the budget the formula."""
+        super().check(public)
+        units = self._term(public, self.expression).units
+        if self.delta is not None and not any(unit.statistic.needs_delta for unit in units):
+            raise ValueError("no unit of this formula costs a delta; leave it out")
+
+    def _vocabulary(self, public: GraphPublic) -> Vocabulary:
+        return graph_vocabulary(
+            public,
+            node=self.node,
+            groups=self.groups,
+            noise=self.noise,
+            approximate=self.delta is not None,
+        )
+
+    def _entries(self, public: GraphPublic, many: int) -> tuple[str, ...]:
+        """Return the names of the nodes where there is an entry for each."""
+        if many == public.nodes:
+            return tuple(public.label(place) for place in range(many))
+        return super()._entries(public, many)

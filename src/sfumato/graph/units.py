@@ -1,0 +1,335 @@
+"""What formulas about graphs may name: unit statistics, public numbers and well-known formulas.
+
+The words follow social network analysis: an edge joins two nodes, a wedge is a pair of neighbours
+of one node, a triangle is a wedge whose ends are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb, isqrt
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.graph import GraphPublic
+from sfumato.engines.counts import GraphCounts
+from sfumato.graph import unit_bounds
+from sfumato.graph.ladders import ladder
+from sfumato.graph.shapes import Shape
+from sfumato.graph.unit_statistics import FollowingStatistic
+from sfumato.mechanisms.expression.fixed import FixedStatistic
+from sfumato.mechanisms.expression.reading import Argument, Vocabulary
+from sfumato.mechanisms.expression.terms import Constant, Item, Ratio, Term, Total, Unit
+
+__all__ = ["MOST_GROUPS", "graph_vocabulary"]
+
+#: The most groups of a public partition.
+MOST_GROUPS = 40
+
+Arguments = tuple[Argument, ...]
+
+
+def graph_vocabulary(
+    public: GraphPublic,
+    *,
+    node: Argument | None = None,
+    groups: Sequence[Argument] | None = None,
+    noise: str = "auto",
+    approximate: bool = False,
+) -> Vocabulary:
+    """Return what names mean for a graph.
+
+    Parameters
+    ----------
+    public
+        The public part of the graph.
+    node
+        What `v` stands for.
+    groups
+        The public group of each node, in order.
+    noise
+        `"smooth"` for smooth bounds where a ladder would do.
+    approximate
+        Whether there is a δ, so that smooth bounds get Laplace noise.
+    """
+    return _Names(public, node, groups, noise, approximate).vocabulary()
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names of formulas about one graph."""
+
+    public: GraphPublic
+    node: Argument | None
+    groups: Sequence[Argument] | None
+    noise: str
+    approximate: bool
+
+    def vocabulary(self) -> Vocabulary:
+        """Return what each name means."""
+        bare: dict[str, Callable[[], Term | Argument]] = {
+            "blocks": self._blocks,
+            "degrees": self._degrees,
+            "density": lambda: self._edges() / max(self.public.most_edges, 1),
+            "edges": self._edges,
+            "mean_clustering": self._mean_clustering,
+            "mean_degree": lambda: 2 * self._edges() / max(self.public.nodes, 1),
+            "modularity": self._modularity,
+            "node_clustering": self._node_clustering,
+            "node_triangles": self._node_triangles,
+            "nodes": lambda: self.public.nodes,
+            "transitivity": lambda: Ratio(
+                3 * self._shape("triangles", Shape("triangle", 3)),
+                self._shape("wedges", Shape("star", 2)),
+                share=True,
+            ),
+            "v": self._v,
+        }
+        return {
+            **{name: _without(name, meaning) for name, meaning in bare.items()},
+            "block": self._block,
+            "cliques": lambda given: self._sized("cliques", "clique", given),
+            "clustering": self._clustering_at,
+            "degree": self._degree,
+            "k_triangles": lambda given: self._sized("k_triangles", "k-triangle", given),
+            "stars": lambda given: self._sized("stars", "star", given),
+            "triangles": self._triangles,
+            "wedges": self._wedges,
+        }
+
+    def _v(self) -> Argument:
+        if self.node is None:
+            raise ValueError("the formula names v; say which node it is: node=…")
+        return self.node
+
+    def _place(self, name: str, given: Arguments) -> int:
+        """Return the number of the node that is named."""
+        (label,) = _exactly(name, given, 1, "one node")
+        labels = self.public.labels
+        if labels is None:
+            if str(label).isdecimal() and int(label) < self.public.nodes:
+                return int(label)
+            allowed = f"a number from 0 to {self.public.nodes - 1}" if self.public.nodes else "none"
+            raise ValueError(f"{name} wants a node, {allowed}; got {label!r}")
+        places = [i for i, own in enumerate(labels) if own == label or str(own) == str(label)]
+        if not places:
+            raise ValueError(f"{name} wants a node, and none is called {label!r}")
+        return places[0]
+
+    def _fixed(self, text: str, count: Callable[[GraphCounts], Any], sensitivity: int = 1) -> Unit:
+        return Unit(text, None, FixedStatistic(count, sensitivity))
+
+    def _edges(self) -> Unit:
+        return self._fixed("edges", lambda graph: graph.edges)
+
+    def _degree(self, given: Arguments) -> Unit:
+        place = self._place("degree", given)
+        text = f"degree({self.public.label(place)})"
+        return self._fixed(text, lambda graph: graph.degrees()[place])
+
+    def _degrees(self) -> Unit:
+        nodes = self._some_nodes("degrees")
+        return Unit("degrees", nodes, FixedStatistic(lambda graph: graph.degrees(), 2, nodes))
+
+    def _some_nodes(self, name: str) -> int:
+        if self.public.nodes == 0:
+            raise ValueError(f"{name} has one entry for each node, and there is no node")
+        return self.public.nodes
+
+    @property
+    def _usual(self) -> float:
+        """A public guess at how many neighbours two nodes have in common."""
+        return float(max(isqrt(self.public.nodes), 1))
+
+    def _following(self, text: str, **known: Any) -> Unit:
+        """Return a unit whose noise follows the graph."""
+        entries = known.get("entries")
+        rungs = entries is None and self.noise != "smooth"
+        if entries is not None and not self.approximate and known["cap"] > 0:
+            raise ValueError(
+                f"{text} is a vector whose noise follows the graph: give a delta, or measure one "
+                "node at a time"
+            )
+        statistic = FollowingStatistic(
+            **{"usual": self._usual, **known},
+            ladder=rungs,
+            approximate=self.approximate and not rungs,
+        )
+        return Unit(text, entries, statistic)
+
+    def _shape(self, text: str, shape: Shape) -> Unit:
+        """Return the number of subgraphs of a shape."""
+        return self._following(
+            text,
+            count=shape.count,
+            bounds=lambda graph, steps: list(ladder(shape, graph, rungs=steps)),
+            cap=shape.global_sensitivity(self.public.nodes),
+            usual=self._usual if shape.size == 3 else 2 * self._usual,
+        )
+
+    def _sized(self, name: str, kind: str, given: Arguments) -> Unit:
+        (size,) = _exactly(name, given, 1, "its size")
+        if not isinstance(size, int):
+            raise ValueError(f"{name} wants its size, a whole number; got {size!r}")
+        return self._shape(f"{name}({size})", Shape(kind, size))
+
+    def _triangles(self, given: Arguments) -> Unit:
+        if not given:
+            return self._shape("triangles", Shape("triangle", 3))
+        place = self._place("triangles", given)
+        return self._following(
+            f"triangles({self.public.label(place)})",
+            count=lambda graph: int(graph.triangles_at()[place]),
+            bounds=lambda graph, steps: unit_bounds.triangles_at_bounds(graph, place, steps),
+            cap=max(self.public.nodes - 2, 0),
+        )
+
+    def _wedges(self, given: Arguments) -> Unit:
+        if not given:
+            return self._shape("wedges", Shape("star", 2))
+        place = self._place("wedges", given)
+        return self._following(
+            f"wedges({self.public.label(place)})",
+            count=lambda graph: comb(int(graph.degrees()[place]), 2),
+            bounds=lambda graph, steps: unit_bounds.wedges_at_bounds(graph, place, steps),
+            cap=max(self.public.nodes - 2, 0),
+        )
+
+    def _clustering_at(self, given: Arguments) -> Unit:
+        place = self._place("clustering", given)
+        return self._following(
+            f"clustering({self.public.label(place)})",
+            count=lambda graph: unit_bounds.clustering_values(graph)[place],
+            bounds=lambda graph, steps: unit_bounds.clustering_at_bounds(graph, place, steps),
+            cap=int(self.public.nodes > 2),
+            whole=False,
+            usual=2 / self._usual,
+        )
+
+    @property
+    def _most_clustering(self) -> Fraction:
+        """The global sensitivity of all clustering coefficients together."""
+        nodes = self.public.nodes
+        return unit_bounds.clustering_change(nodes - 2) if nodes > 2 else Fraction(0)
+
+    def _mean_clustering(self) -> Unit:
+        nodes = self._some_nodes("mean_clustering")
+        return self._following(
+            "mean_clustering",
+            count=lambda graph: _sum_of(unit_bounds.clustering_values(graph)) / nodes,
+            bounds=lambda graph, steps: [
+                bound / nodes for bound in unit_bounds.clusterings_bounds(graph, steps)
+            ],
+            cap=self._most_clustering / nodes,
+            whole=False,
+            usual=self._usual / nodes,
+        )
+
+    def _node_clustering(self) -> Unit:
+        return self._following(
+            "node_clustering",
+            count=unit_bounds.clustering_values,
+            bounds=unit_bounds.clusterings_bounds,
+            cap=self._most_clustering,
+            entries=self._some_nodes("node_clustering"),
+            whole=False,
+        )
+
+    def _node_triangles(self) -> Unit:
+        return self._following(
+            "node_triangles",
+            count=lambda graph: graph.triangles_at().tolist(),
+            bounds=unit_bounds.triangles_each_bounds,
+            cap=3 * max(self.public.nodes - 2, 0),
+            entries=self._some_nodes("node_triangles"),
+            usual=3 * self._usual,
+        )
+
+    @cached_property
+    def _grouping(self) -> tuple[list[Argument], np.ndarray[Any, np.dtype[np.int64]]]:
+        """The groups, sorted, and the number of the group of each node."""
+        if self.groups is None or len(self.groups) != self.public.nodes:
+            raise ValueError(
+                f"say which public group each of the {self.public.nodes} nodes is in: groups=[…]"
+            )
+        names = sorted(set(self.groups), key=str)
+        if not 1 <= len(names) <= MOST_GROUPS:
+            raise ValueError(f"there may be 1 to {MOST_GROUPS} groups; got {len(names)}")
+        numbers = {name: number for number, name in enumerate(names)}
+        return names, np.array([numbers[name] for name in self.groups], dtype=np.int64)
+
+    def _blocks(self) -> Unit:
+        return self._block_counts
+
+    @cached_property
+    def _block_counts(self) -> Unit:
+        """The numbers of edges inside and between groups; an edge is in one of them."""
+        names, member = self._grouping
+        many = len(names)
+
+        def count(graph: GraphCounts) -> Any:
+            ends = np.sort(member[graph.pairs()], axis=1)
+            # Pairs (a, b) with a ≤ b in lexicographic order.
+            places = ends[:, 0] * many - ends[:, 0] * (ends[:, 0] + 1) // 2 + ends[:, 1]
+            return np.bincount(places, minlength=comb(many + 1, 2))
+
+        entries = comb(many + 1, 2)
+        return Unit("blocks", entries, FixedStatistic(count, 1, entries))
+
+    def _block(self, given: Arguments) -> Term:
+        wanted = _exactly("block", given, 2, "two groups")
+        names, _ = self._grouping
+        texts = [str(name) for name in names]
+        if any(str(name) not in texts for name in wanted):
+            raise ValueError(f"the groups are {', '.join(texts)}; got {given!r}")
+        first, second = sorted(texts.index(str(name)) for name in wanted)
+        return self._item(first, second, len(names))
+
+    def _item(self, first: int, second: int, many: int) -> Item:
+        # Pairs (a, b) with a ≤ b in lexicographic order.
+        return Item(self._blocks(), first * many - first * (first + 1) // 2 + second)
+
+    def _modularity(self) -> Term:
+        """Return Σ_c e_c/m − Σ_c (D_c/2m)², with D_c the sum of the degrees in group c."""
+        many = len(self._grouping[0])
+        total: Term = Total(self._blocks())
+        inside: Term = Constant(Fraction(0))
+        squares: Term = Constant(Fraction(0))
+        for group in range(many):
+            inside = inside + self._item(group, group, many)
+            degrees: Term = 2 * self._item(group, group, many)
+            for other in range(many):
+                if other != group:
+                    low, high = sorted((group, other))
+                    degrees = degrees + self._item(low, high, many)
+            squares = squares + degrees**2
+        return inside / total - squares / (4 * total**2)
+
+
+def _without(name: str, meaning: Callable[[], Any]) -> Callable[[Arguments], Any]:
+    """Return a name that takes no arguments."""
+
+    def found(given: Arguments) -> Any:
+        if given:
+            raise ValueError(f"{name} takes no arguments; got {given!r}")
+        return meaning()
+
+    return found
+
+
+def _exactly(name: str, given: Arguments, many: int, what: str) -> Arguments:
+    if len(given) != many:
+        raise ValueError(f"{name} wants {what} in brackets; got {len(given)} arguments")
+    return given
+
+
+def _sum_of(values: list[Fraction]) -> Fraction:
+    """Return a sum of fractions, those of one denominator first: there are few of them."""
+    totals: dict[int, int] = {}
+    for value in values:
+        totals[value.denominator] = totals.get(value.denominator, 0) + value.numerator
+    return sum((Fraction(top, bottom) for bottom, top in totals.items()), Fraction(0))

@@ -1,0 +1,1 @@
+"""Statistics written as formulas over unit statistics that are measured once each."""

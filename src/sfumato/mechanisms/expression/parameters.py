@@ -1,0 +1,108 @@
+"""Parameters of methods that release formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.noise.exact import exact
+from sfumato.privacy.parameters import Constraint, OneOf
+
+__all__ = ["Figures", "Formula", "Groups", "Name", "Range", "Split"]
+
+SPLITS = ("equal", "optimal")
+
+
+@dataclass(frozen=True)
+class Formula(Constraint):
+    """A text."""
+
+    allowed = "a formula such as '3 * triangles / wedges'"
+
+    def parse(self, value: Any) -> str:
+        """Return the text."""
+        if not isinstance(value, str) or not value.strip():
+            raise TypeError
+        return value.strip()
+
+
+@dataclass(frozen=True)
+class Name(Constraint):
+    """A name or a number."""
+
+    allowed = "a name or a whole number"
+
+    def parse(self, value: Any) -> int | str:
+        """Return the name."""
+        if isinstance(value, bool) or not isinstance(value, int | str | np.integer):
+            raise TypeError
+        return value if isinstance(value, str) else int(value)
+
+
+@dataclass(frozen=True)
+class Groups(Constraint):
+    """A group for each node."""
+
+    allowed = "a list that says the public group of each node, by name or number"
+
+    def parse(self, value: Any) -> tuple[int | str, ...]:
+        """Return the groups."""
+        if isinstance(value, str | Mapping):
+            raise TypeError
+        return tuple(Name().parse(group) for group in value)
+
+
+@dataclass(frozen=True)
+class Figures(Constraint):
+    """A number for each unit."""
+
+    positive: bool
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed."""
+        kind = "positive numbers" if self.positive else "numbers"
+        return f"{kind} by unit, such as {{'triangles': 10, 'wedges': 1}}"
+
+    def parse(self, value: Any) -> tuple[tuple[str, Fraction], ...]:
+        """Return the figures as pairs."""
+        pairs = value.items() if isinstance(value, Mapping) else value
+        found = tuple((str(name), exact(figure)) for name, figure in pairs)
+        if self.positive and any(figure <= 0 for _, figure in found):
+            raise ValueError
+        if not found or len(dict(found)) != len(found):
+            raise ValueError
+        return found
+
+
+@dataclass(frozen=True)
+class Split(Constraint):
+    """How the budget is shared."""
+
+    allowed = "'equal', 'optimal', or positive weights such as {'triangles': 10, 'edges': 1}"
+
+    def parse(self, value: Any) -> str | tuple[tuple[str, Fraction], ...]:
+        """Return the word or the weights."""
+        if isinstance(value, str):
+            return OneOf(SPLITS).parse(value)
+        return Figures(positive=True).parse(value)
+
+
+@dataclass(frozen=True)
+class Range(Constraint):
+    """Two numbers."""
+
+    allowed = "two numbers, the smaller first"
+
+    def parse(self, value: Any) -> tuple[Fraction, Fraction]:
+        """Return them as fractions."""
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise TypeError
+        low, high = (exact(end) for end in value)
+        if low >= high:
+            raise ValueError
+        return low, high

@@ -1,0 +1,51 @@
+"""A statistic of a table written as a formula over counts and bounded sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.expression.method import FormulaMethod
+from sfumato.mechanisms.expression.reading import Vocabulary
+from sfumato.tabular.table_units import table_vocabulary
+
+__all__ = ["TableStatistic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableStatistic(FormulaMethod[Table]):
+    """Release a statistic of a table that is written as a formula.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table, shared among the units of the formula.
+    expression
+        The formula, with `+ - * / **`, numbers, brackets and `choose2`, `choose3`, `share`, `sum`,
+        `mean`, `sqrt`, `log`, `exp`, `abs`. Units: `rows`; `count(sex, 'f')`, the rows with a
+        value, or with several: `count(sex, 'f', ward, 'east')`; `total(age)`, the sum of a column
+        of numbers (a bin counts as its middle), or `total(age, sex, 'f')`; `known(age)`, the rows
+        with a value there; `counts(sex)`, the vector of how often each value occurs.
+    split
+        How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
+    guess
+        Public guesses at the values of the units, made without looking at the table.
+    floor
+        The least a denominator may be; denominators are taken to be positive.
+    between
+        A public range that the value is moved into.
+
+    Notes
+    -----
+    Privacy: one row changes a count by at most 1 and a sum by no more than the declared range of
+    its column; the units are measured with geometric noise and parts of ε that add up, all else is
+    post-processing (docs/proofs/expressions.md).
+    """
+
+    kind: ClassVar[str] = "table"
+    proof: ClassVar[str] = "expressions.md"
+
+    def _vocabulary(self, public: TablePublic) -> Vocabulary:
+        _, relation = self.record_budget(public)
+        return table_vocabulary(public, relation)
