@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
     from sfumato.data.sequences import Sequences, read_sequences
     from sfumato.data.table import Table, read_table
+    from sfumato.graph.degree_sequence import DegreeSequence
+    from sfumato.graph.statistic import GraphStatistic
     from sfumato.graph.subgraph_count import SubgraphCount
+    from sfumato.graph.summary import GraphSummary
     from sfumato.privacy.guarantee import Guarantee
     from sfumato.privacy.ledger import BudgetExceeded, Ledger
     from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from sfumato.tabular.privbayes import PrivBayes
     from sfumato.tabular.privgene import PrivGene
     from sfumato.tabular.questions import Questions
+    from sfumato.tabular.statistic import TableStatistic
     from sfumato.tabular.synthesizer import Synthesizer
 
 __version__ = "0.1.0"
@@ -67,8 +71,11 @@ __all__ = [
     "BudgetExceeded",
     "Contingency",
     "DataError",
+    "DegreeSequence",
     "Fourier",
     "Graph",
+    "GraphStatistic",
+    "GraphSummary",
     "Guarantee",
     "HierarchicalGrid",
     "Histogram",
@@ -95,6 +102,7 @@ __all__ = [
     "SuffixTree",
     "Synthesizer",
     "Table",
+    "TableStatistic",
     "TopStrings",
     "UniformGrid",
     "__version__",

@@ -17,8 +17,11 @@ PUBLIC_NAMES = {
     "Contingency": "sfumato.tabular.contingency:Contingency",
     "DAWA": "sfumato.spatial.dawa:DAWA",
     "DataError": "sfumato.data.errors:DataError",
+    "DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
     "Fourier": "sfumato.tabular.fourier:Fourier",
     "Graph": "sfumato.data.graph:Graph",
+    "GraphStatistic": "sfumato.graph.statistic:GraphStatistic",
+    "GraphSummary": "sfumato.graph.summary:GraphSummary",
     "Guarantee": "sfumato.privacy.guarantee:Guarantee",
     "HierarchicalGrid": "sfumato.spatial.hierarchical_grid:HierarchicalGrid",
     "Histogram": "sfumato.tabular.histogram:Histogram",
@@ -47,6 +50,7 @@ PUBLIC_NAMES = {
     "SuffixTree": "sfumato.sequence.suffix_tree:SuffixTree",
     "Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
     "Table": "sfumato.data.table:Table",
+    "TableStatistic": "sfumato.tabular.statistic:TableStatistic",
     "TopStrings": "sfumato.sequence.top_strings:TopStrings",
     "UniformGrid": "sfumato.spatial.uniform_grid:UniformGrid",
     "ZCDP": "sfumato.privacy.loss:ZCDP",
@@ -63,6 +67,9 @@ PUBLIC_NAMES = {
 
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
+    "graph.DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
+    "graph.GraphStatistic": "sfumato.graph.statistic:GraphStatistic",
+    "graph.GraphSummary": "sfumato.graph.summary:GraphSummary",
     "graph.SubgraphCount": "sfumato.graph.subgraph_count:SubgraphCount",
     "points.AdaptiveGrid": "sfumato.spatial.adaptive_grid:AdaptiveGrid",
     "points.DAWA": "sfumato.spatial.dawa:DAWA",
@@ -89,6 +96,7 @@ METHODS = {
     "table.PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
     "table.Questions": "sfumato.tabular.questions:Questions",
     "table.Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
+    "table.TableStatistic": "sfumato.tabular.statistic:TableStatistic",
 }
 
 #: The public part of each kind of data → where it lives.

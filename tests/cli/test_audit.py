@@ -28,6 +28,8 @@ SHORT_OF_IT = (
     MethodName.NGRAM,
     MethodName.SUFFIX_TREE,
     MethodName.TOP_STRINGS,
+    MethodName.GRAPH_SUMMARY,
+    MethodName.SUBGRAPH_COUNT,
     MethodName.SYNTHESIZER,
     MethodName.AIM,
     MethodName.MST,

@@ -21,6 +21,14 @@ def test_a_bad_epsilon_is_named(run, patients, value):
     assert "Traceback" not in told.err
 
 
+@pytest.mark.parametrize("value", ["one", "0,5"])
+def test_an_epsilon_that_is_no_number_says_how_numbers_are_written(run, patients, value):
+    told = run("table", "plan", patients, "--epsilon", value)
+    assert told.code == ExitCode.USAGE and "a number with a decimal point" in told.err
+    told = run("ledger", "create", "b.ledger", "--allow-epsilon", value, "--unit", "person")
+    assert told.code == ExitCode.USAGE and "with a decimal point" in told.err
+
+
 def test_a_missing_file_is_a_usage_error(run, patients):
     told = run(
         "table", "release", "nowhere.csv", "--schema", "patients.schema.toml",

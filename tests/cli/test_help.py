@@ -53,6 +53,7 @@ def program(*words, **environment):
         ["table", "release", "--help"],
         ["points", "release", "--help"],
         ["sequences", "release", "--help"],
+        ["graph", "release", "--help"],
     ],
 )
 def test_help_answers_without_importing_anything_heavy(words):
@@ -67,7 +68,18 @@ def test_help_answers_without_importing_anything_heavy(words):
 
 def test_every_group_is_there():
     answer = program("--help").stdout
-    for word in ("demo", "table", "points", "sequences", "ledger", "verify", "report", "keygen"):
+    groups = (
+        "demo",
+        "table",
+        "points",
+        "sequences",
+        "graph",
+        "ledger",
+        "verify",
+        "report",
+        "keygen",
+    )
+    for word in groups:
         assert word in answer
 
 
@@ -92,7 +104,7 @@ def test_every_command_takes_json_and_explains_its_exit_codes(name, command):
     assert command.help
 
 
-@pytest.mark.parametrize("kind", ["table", "points", "sequences"])
+@pytest.mark.parametrize("kind", ["table", "points", "sequences", "graph"])
 @pytest.mark.parametrize("name", ["plan", "rehearse", "release"])
 def test_there_is_no_default_epsilon(kind, name):
     command = dict(EVERY)[f"{kind} {name}"]

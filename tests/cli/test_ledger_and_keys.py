@@ -77,6 +77,15 @@ def test_a_key_is_written_for_its_owner_and_never_over_another(run, tmp_path):
     assert run("keygen", "mine.pem").code == ExitCode.USAGE
 
 
+def test_that_a_release_is_not_signed_is_a_note_and_no_check_that_passed(run, patients):
+    run("table", "release", patients, "--epsilon", "1", "--out", "o", "--no-report")
+    told = run("verify", "o")
+    (line,) = (line for line in told.out.splitlines() if "not signed" in line)
+    assert told.code == 0 and "note" in line and not line.startswith("ok")
+    checks = run("verify", "o", "--json").document["checks"]
+    assert [check["name"] for check in checks if check["remark"]] == ["signature"]
+
+
 def test_the_default_key_signs_by_itself(run, patients):
     document = run("keygen", "--json").document
     assert document["private_key"].endswith("sfumato/key.pem")

@@ -162,6 +162,15 @@ def test_points_outside_the_bounds_are_named_by_row_and_never_shown(run, checkin
     assert "401" in told.err and "123" not in told.err
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_another_separator_is_asked_for_where_the_header_holds_one(run, checkins, mark):
+    checkins.write_text(checkins.read_text().replace(",", mark), encoding="utf-8")
+    words = ("points", "release", checkins, "--epsilon", "1", "--out", "o", "--no-report")
+    told = run(*words)
+    assert told.code == ExitCode.DATA and "--separator" in told.err
+    assert run(*words, "--separator", mark).code == 0
+
+
 def test_boxes_are_counted_with_their_margins(run, released):
     words = ("points", "query", released, "--box", "4:6,51:53", "--box", ":,:", "--json")
     document = run(*words).document
@@ -173,6 +182,16 @@ def test_boxes_are_counted_with_their_margins(run, released):
     assert whole["margin"] == pytest.approx(2 * inner["margin"], abs=1)
     told = run("points", "query", released, "--box", "4:6,51:53")
     assert "19 times in 20" in told.out and "4 to 6" in told.out
+
+
+def test_a_box_beyond_the_bounds_comes_with_a_note(run, released):
+    words = ("points", "query", released, "--box", "4:6,51:53")
+    inside = run(*words, "--box", "-inf:inf,51:53", "--json")
+    assert inside.document["note"] is None and "outside" not in inside.err
+    for box in ("6:9,51:53", "100:120,51:53"):
+        beyond = run(*words, "--box", box)
+        assert beyond.code == 0 and "outside the declared bounds" in beyond.err
+        assert "box 2" in run(*words, "--box", box, "--json").document["note"]
 
 
 def test_a_file_of_boxes_is_counted(run, released, tmp_path):

@@ -137,6 +137,9 @@ def test_frequent_strings_are_listed(run, released):
     assert len(document["strings"]) == 4 and document["strings"][0]["string"] == ["home"]
     told = run("sequences", "top", released, "-k", "3", "--length", "2")
     assert told.code == 0 and "home home" in told.out
+    told = run("sequences", "top", released, "-k", "3", "--length", "100000")
+    assert told.code == ExitCode.USAGE and "fewer or shorter" in told.err
+    assert len(told.err.splitlines()) < 5
 
 
 def test_sequences_are_drawn_into_a_file_or_shown(run, released, tmp_path):

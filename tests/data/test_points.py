@@ -322,6 +322,13 @@ def test_the_earth_has_its_bounds():
     assert Points([], [(0, 1)] * 3, geographic=True).public.names == ("longitude", "latitude", "z")
 
 
+@pytest.mark.parametrize("names", [("Latitude", "Longitude"), ("lat", "y"), ("x", "LNG")])
+def test_a_latitude_may_not_come_first(names):
+    with pytest.raises(ValueError, match="the first axis is the longitude"):
+        Points([], [(0, 1)] * 2, names=names, geographic=True)
+    assert Points([], [(0, 1)] * 2, names=names).public.names == names
+
+
 # Persons.
 
 

@@ -353,9 +353,18 @@ def test_the_first_field_of_a_line_may_name_the_person(tmp_path):
     assert listed(again) == listed(data)
 
 
+def test_lines_that_all_begin_with_a_symbol_name_nobody(tmp_path):
+    options = {"unit": "person", "person": "first", "max_sequences": 2}
+    with pytest.raises(sf.DataError, match=r"every line .* begins with a symbol.* identifier"):
+        sf.read_sequences(written(tmp_path, "s", "a b\nb\na a\n"), "ab", **options)
+    data = sf.read_sequences(written(tmp_path, "t", "a b\nkim\na a\n"), "ab", **options)
+    assert listed(data) == [["b"], [], ["a"]]
+
+
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
+        ("a\nz\n", {}, "only if it is public knowledge. Check --separator, --skip-lines"),
         ("head\na\nb secret\nsecret\n", {"skip_lines": 1}, "line 3 and 1 more: .* alphabet"),
         ("a b\n01\n", {}, "line 2: .* not in the alphabet"),
         ("a,,b\na\n", {"separator": ","}, "line 1: there is nothing where a symbol"),

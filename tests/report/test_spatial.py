@@ -39,6 +39,24 @@ def test_the_page_shows_the_map_the_cells_and_what_was_declared(grid, tmp_path):
     assert sf.verify(tmp_path / "o").passed
 
 
+def test_counts_below_zero_are_spoken_of_where_there_are_some(tmp_path):
+    generator = np.random.default_rng(5)
+    points = sf.Points(
+        generator.random((300, 2)) * 0.4,
+        [(0, 1)] * 2,
+        unit="person",
+        person=np.arange(300) // 2,
+        max_points=2,
+    )
+    for method in (sf.PrivTree(epsilon=1), sf.UniformGrid(epsilon=1, cells=12)):
+        release = method.release(points)
+        page = sf.save_report(release, tmp_path / f"{method.name}.html")
+        text = words(page.read_text(encoding="utf-8"))
+        assert ("below zero" in text) == bool((release.cells.counts < 0).any())
+        assert ("none is negative" in text) != ("below zero" in text)
+        assert "the first 2 points were used: counts are of what was used" in text
+
+
 def test_the_page_needs_nothing_from_outside(grid, tmp_path):
     page = sf.save_report(grid, tmp_path / "page.html").read_text(encoding="utf-8")
     parsed = outline(page)

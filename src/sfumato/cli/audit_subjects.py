@@ -31,6 +31,8 @@ CLASSIFYING = ("table.Majority", "table.PrivateERM", "table.PrivGene")
 #: Parameters with which a method has something to choose on a few records, or stays small: what it
 #: loses does not depend on them.
 SMALL: dict[str, dict[str, Any]] = {
+    "graph.SubgraphCount": {"shape": "star", "k": 2},
+    "graph.GraphStatistic": {"expression": "edges ** 2"},
     "points.AdaptiveGrid": {"cells": 2},
     "points.DAWA": {"cells": 4},
     "points.HierarchicalGrid": {"branching": 2, "levels": 2},
@@ -129,6 +131,8 @@ def subject_of(
     if name == "table.Questions":
         asked = _telling_questions(public)
         given["questions"] = len(asked)
+    if name == "table.TableStatistic":
+        given["expression"] = f"sum(counts({public.columns[-1]!r}) ** 2)"
     if name in CLASSIFYING:
         target = public.columns[-1]
         given |= {"target": target, "positive": [public.labels(target)[-1]]}

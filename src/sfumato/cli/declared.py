@@ -85,6 +85,26 @@ def _sequences(schema: Path) -> Declared:
     return Declared(declared.unit, read)
 
 
+def declared_graph(nodes: str, columns: str | None, comment: str) -> Declared:
+    """Return how a graph is read, which has no schema but its nodes.
+
+    Parameters
+    ----------
+    nodes, columns, comment
+        What the options of `sfumato graph` said.
+    """
+    from sfumato.cli import graph_data
+    from sfumato.privacy.guarantee import Unit
+
+    def read(
+        screen: Screen, file: Path, engine: EngineChoice, separator: str | None, skip_lines: int
+    ) -> Any:
+        _refuse_skipping(skip_lines)
+        return graph_data.read_private(screen, file, nodes, columns, comment)
+
+    return Declared(Unit.EDGE, read)
+
+
 def _refuse_skipping(skip_lines: int) -> None:
     if skip_lines:
         raise Refusal(ExitCode.USAGE, "--skip-lines is for files of sequences")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import graph_count, graph_release
+from sfumato.cli import graph_count, graph_degrees, graph_evaluate, graph_release, graph_stats
 from sfumato.cli.exits import EPILOG
 
 app = typer.Typer(
-    help="Graphs: plan, rehearse and release statistics that hide any one edge.",
+    help="Graphs: plan, rehearse, release and evaluate statistics that hide any one edge.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
 app.command("count", epilog=EPILOG)(graph_count.count)
+app.command("degrees", epilog=EPILOG)(graph_degrees.degrees)
+app.command("stats", epilog=EPILOG)(graph_stats.stats)
 app.command("plan", epilog=EPILOG)(graph_release.plan)
 app.command("rehearse", epilog=EPILOG)(graph_release.rehearse)
 app.command("release", epilog=EPILOG)(graph_release.release)
+app.command("evaluate", epilog=EPILOG)(graph_evaluate.evaluate)

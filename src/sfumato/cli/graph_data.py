@@ -6,6 +6,7 @@ option.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Says that the nodes are those that some edge names; `sfumato.data.graph` has the same word.
 NAMED = "named"
+Nodes = int | str | Sequence[int] | Sequence[str]
 
 FileArgument = Annotated[
     Path,
@@ -96,20 +98,31 @@ def read_private(
     nodes, columns, comment
         What the options said.
     """
-    from sfumato.data.graph import read_graph
-
     declared = declared_nodes(nodes)
     if declared == NAMED:
         screen.note(
             f"--nodes {NAMED}: you declare it public which nodes have an edge at all. Where that "
             "is a secret, list all nodes there could be instead."
         )
+    return _read(screen, file, declared, columns, comment)
+
+
+def read_declared(
+    screen: Screen, file: Path, public: GraphPublic, columns: str | None, comment: str
+) -> Graph:
+    """Read a private graph whose nodes a release or a ledger knows already."""
+    return _read(screen, file, public.labels or public.nodes, columns, comment)
+
+
+def _read(screen: Screen, file: Path, nodes: Nodes, columns: str | None, comment: str) -> Graph:
+    from sfumato.data.graph import read_graph
+
     ends = None if columns is None else _two(columns)
     with screen.working(f"reading {file.name}"):
-        return read_graph(file, declared, columns=ends, comment=comment)
+        return read_graph(file, nodes, columns=ends, comment=comment)
 
 
-def declared_nodes(text: str) -> int | str | list[int] | list[str]:
+def declared_nodes(text: str) -> Nodes:
     """Return the nodes that `--nodes` declares: how many, their names, or the word `named`."""
     if text == NAMED:
         return NAMED

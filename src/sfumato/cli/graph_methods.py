@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.methods import choices, chosen, offered, short_name
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The method that is used unless another is named.
 DEFAULT = "graph.SubgraphCount"
+#: The method that releases a formula.
+FORMULA = "graph.GraphStatistic"
 OFFERED = offered("graph")
 
 if TYPE_CHECKING:
@@ -39,4 +42,10 @@ def chosen_method(
 ) -> AnyMethod:
     """Return the method that the options stand for, checked against what is public."""
     name = DEFAULT if method is None else OFFERED[method.value]
+    if name == FORMULA and not any(text.startswith("expression=") for text in further or []):
+        raise Refusal(
+            ExitCode.USAGE,
+            f"--method {short_name(FORMULA)} needs a formula, as in --set "
+            "'expression=3 * triangles / wedges'",
+        )
     return chosen(public, name, epsilon=epsilon, further=further)

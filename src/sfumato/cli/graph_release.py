@@ -32,6 +32,8 @@ from sfumato.cli.screen import JsonOption, Screen, answering
 
 if TYPE_CHECKING:
     from sfumato.data.graph_public import GraphPublic
+    from sfumato.graph.degrees import DegreeRelease
+    from sfumato.mechanisms.expression.release import StatisticRelease
     from sfumato.privacy.method import AnyMethod
     from sfumato.privacy.release import Release
 
@@ -138,7 +140,10 @@ def spend(
 
 def facts(made: Release) -> dict[str, Any]:
     """Return what only a release of its kind can tell."""
+    from sfumato.graph.degrees import DegreeRelease
     from sfumato.graph.number import NumberRelease
+    from sfumato.graph.summary import SummaryRelease
+    from sfumato.mechanisms.expression.release import StatisticRelease
 
     if isinstance(made, NumberRelease):
         return {
@@ -147,4 +152,38 @@ def facts(made: Release) -> dict[str, Any]:
             "possible": made.possible,
             "margin": made.margin,
         }
+    if isinstance(made, StatisticRelease):
+        return _estimate(made)
+    if isinstance(made, DegreeRelease):
+        return _degrees(made)
+    if isinstance(made, SummaryRelease):
+        return {
+            "edges": made.edges.value,
+            "triangles": made.triangles.value,
+            "density": made.density,
+            "transitivity": made.transitivity,
+            "degrees": _degrees(made.degree_release),
+        }
     return {}
+
+
+def _degrees(made: DegreeRelease) -> dict[str, Any]:
+    """Return what there is to tell of degrees: how many nodes have 0, 1, 2, … neighbours."""
+    return {
+        "nodes": len(made.degrees),
+        "mean": made.mean,
+        "histogram": made.histogram.tolist(),
+        "margin": made.margin,
+    }
+
+
+def _estimate(made: StatisticRelease) -> dict[str, Any]:
+    """Return a statistic for programs; of a vector, whose entries are in a file, their number."""
+    if made.entries:
+        return {"expression": made.expression, "entries": len(made.entries)}
+    return {
+        "expression": made.expression,
+        "value": made.value,
+        "standard_error": made.standard_error,
+        "bias": made.bias,
+    }

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.declared import declared_data
+from sfumato.cli.declared import Declared, declared_data, declared_graph
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
+from sfumato.cli.graph_data import ColumnsOption, CommentOption
 from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
@@ -33,6 +34,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+MaybeNodesOption = Annotated[
+    str | None, typer.Option(metavar="N|named|FILE", help="FILE is a graph with these nodes.")
+]
 LedgerPath = Annotated[Path, typer.Argument(metavar="PATH", help="The file of the ledger.")]
 
 
@@ -125,6 +129,9 @@ def rebind(
         ),
     ],
     schema: SchemaOption = None,
+    nodes: MaybeNodesOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = "#",
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
     skip_lines: SkipLinesOption = 0,
@@ -137,12 +144,29 @@ def rebind(
         if not reason.strip():
             raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
         found = Ledger.open(path)
-        declared = declared_data(schema_path(schema, file, kind="table"))
+        if found.unit.value == "edge":
+            declared = _graph(schema, nodes, columns, comment)
+        elif nodes is not None or columns is not None:
+            raise Refusal(
+                ExitCode.LEDGER,
+                f"{found.name} protects any one {found.unit}; --nodes and --columns are for graphs",
+            )
+        else:
+            declared = declared_data(schema_path(schema, file, kind="table"))
         _refuse_other_unit(found, declared.unit)
         data = declared.read(screen, file, engine, separator, skip_lines)
         found.rebind(data.digest, reason=reason)
         document = {**_state(found), "bindings": _bindings(found)}
         screen.answer(document, lambda console: _show_rebound(console, found))
+
+
+def _graph(schema: Path | None, nodes: str | None, columns: str | None, comment: str) -> Declared:
+    """Return how the graph of a ledger is read."""
+    if nodes is None or schema is not None:
+        raise Refusal(
+            ExitCode.USAGE, "a graph has no schema, only its nodes: name them with --nodes"
+        )
+    return declared_graph(nodes, columns, comment)
 
 
 def _refuse_other_unit(ledger: Ledger, unit: Unit | None) -> None:

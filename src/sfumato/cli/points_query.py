@@ -57,8 +57,11 @@ def query(
             raise Refusal(ExitCode.USAGE, "name a box with --box, or a file of boxes with --boxes")
         counts = made.count(asked).tolist()
         margins = noise_margins(made, asked)
+        outside = _outside(made, asked)
+        if outside:
+            screen.note(f"Note: {outside}")
         screen.answer(
-            _document(made, asked, counts, margins),
+            {**_document(made, asked, counts, margins), "note": outside},
             lambda console: _show(console, made, asked, counts, margins),
         )
 
@@ -104,6 +107,32 @@ def _read(path: Path, made: SpatialHistogram) -> list[Box]:
                 ExitCode.DATA, f"{path.name}, row {number}: an edge of the box is not a number"
             ) from None
     return found
+
+
+def _outside(made: SpatialHistogram, asked: list[Box]) -> str | None:
+    """Return what to say of boxes that go beyond the bounds; an open end does not ask for that."""
+    bounds = made.public.bounds
+    beyond = [
+        str(number)
+        for number, box in enumerate(asked, start=1)
+        if any(
+            (math.isfinite(low) and low < least) or (math.isfinite(high) and high > most)
+            for (low, high), (least, most) in zip(box, bounds, strict=True)
+        )
+    ]
+    if not beyond:
+        return None
+    declared = ", ".join(
+        f"{name} {low:g} to {high:g}"
+        for name, (low, high) in zip(made.public.names, bounds, strict=True)
+    )
+    which = f"box {beyond[0]} goes"
+    if len(beyond) > 1:
+        which = f"{len(beyond)} boxes, the first of them box {beyond[0]}, go"
+    return (
+        f"{which} beyond the declared bounds ({declared}), and outside the declared bounds nothing "
+        "was counted: what is told is the count of the part within"
+    )
 
 
 def _document(

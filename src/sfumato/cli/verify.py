@@ -37,8 +37,8 @@ def verify(
             write_json({"ok": outcome.passed, **outcome.to_json()})
         else:
             for item in outcome.checks:
-                mark, style = ("ok ", "green") if item.passed else ("BAD", "bold red")
-                screen.out.print(mark, style=style, end=" ")
+                style = "bold red" if not item.passed else "yellow" if item.remark else "green"
+                screen.out.print(item.mark, style=style, end=" ")
                 screen.out.print(item.words, soft_wrap=not screen.out.is_terminal)
             screen.out.print()
             words = "This release cannot be trusted: see what is marked BAD."

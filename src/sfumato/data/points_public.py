@@ -86,6 +86,12 @@ class PointsPublic(Public):
         """Check that the first two axes are longitude and latitude."""
         if self.dimensions < 2:
             raise ValueError("geographic points have a longitude and a latitude; got one axis")
+        first, second = (name.lower() for name in self.names[:2])
+        if first.startswith("lat") or second.startswith(("lon", "lng")):
+            raise ValueError(
+                "of geographic points the first axis is the longitude, the second the latitude; "
+                f"got {self.names[0]!r} and {self.names[1]!r}; declare them in the other order"
+            )
         for (low, high), (least, most), word in zip(
             self.bounds, EARTH, ("longitude", "latitude"), strict=False
         ):

@@ -74,7 +74,7 @@ class SequenceFile:
         )
         coded = Coded(codes, lengths)
         self._check_symbols(coded, alphabet)
-        return coded, self._persons(text, first) if leading else []
+        return coded, self._persons(text, first, words) if leading else []
 
     def _words(self, alphabet: Alphabet) -> list[bytes]:
         """Return the symbols as the file writes them, or say which of them it cannot."""
@@ -156,6 +156,12 @@ class SequenceFile:
                     "there is nothing where a symbol should be",
                     "Two separators stand side by side, or one at the edge of the line.",
                 )
+            if fault == UNKNOWN:
+                remedy = (
+                    "Correct the line; add a symbol to the alphabet only if it is public "
+                    "knowledge. Check --separator, --skip-lines and --unit person if most lines "
+                    "fail."
+                )
             assert fault in (MISSING, UNKNOWN)
             problems.append(self._at(rows, wrong, remedy))
         if problems:
@@ -166,8 +172,10 @@ class SequenceFile:
         line = int(rows[0]) + 1 + self.skip_lines
         return Problem(wrong=f"{self.path.name}, line {line}{more}: {wrong}", remedy=remedy)
 
-    def _persons(self, text: NDArray[np.uint8], first: NDArray[np.int64]) -> list[str]:
-        """Return the first field of every line."""
+    def _persons(
+        self, text: NDArray[np.uint8], first: NDArray[np.int64], words: list[bytes]
+    ) -> list[str]:
+        """Return the first field of every line; all of them symbols are hardly identifiers."""
         absent = np.flatnonzero(first[:, 0] == first[:, 1])
         if len(absent):
             raise DataError(
@@ -178,7 +186,17 @@ class SequenceFile:
                 )
             )
         data = text.tobytes()
-        return [data[low:high].decode() for low, high in first.tolist()]
+        persons = [data[low:high] for low, high in first.tolist()]
+        if persons and set(persons) <= set(words):
+            raise DataError(
+                Problem(
+                    wrong=f"every line of {self.path.name} begins with a symbol of the alphabet, "
+                    "and should begin with an identifier of the person",
+                    remedy="Put the identifier before the symbols of each line. If it is there, "
+                    "write it in a way that no symbol is written.",
+                )
+            )
+        return [person.decode() for person in persons]
 
 
 def _first_not_text(data: bytes) -> int | None:

@@ -33,7 +33,8 @@ ABSENT, NO_SEQUENCE, NO_CHARACTERS = -5, -6, -7
 FAULTS = {
     UNKNOWN: (
         "the sequence holds a symbol that is not in the alphabet",
-        "Add it to the alphabet, or leave it out; symbols are compared exactly.",
+        "Correct the sequence; add a symbol to the alphabet only if it is public knowledge. "
+        "Symbols are compared exactly.",
     ),
     MISSING: ("the sequence holds a missing value", "Leave it out, or make it a symbol."),
     NESTED: (

@@ -60,11 +60,17 @@ class Recipe:
 
     def check_names(self, present: Sequence[str]) -> None:
         """Refuse a table in which a needed column is absent or there twice."""
+        remedy = "Add it, or declare the data without it; names are case-sensitive."
+        if len(present) == 1 and any(mark in present[0] for mark in ";\t|"):
+            remedy = (
+                "The first line is read as one column; say what stands between two fields with "
+                "--separator, or separator=… in Python."
+            )
         problems = [
             Problem(
                 field=name,
                 wrong="the table has no such column",
-                remedy="Add it, or declare the data without it; names are case-sensitive.",
+                remedy=remedy,
             )
             if name not in present
             else Problem(

@@ -25,6 +25,8 @@ __all__ = ["ladder", "last_rung", "local_sensitivities"]
 _NEGLIGIBLE = 30
 #: So many pairs are looked at exactly in one round.
 _ROUND = 4096
+#: A binomial of at most 15 factors below 2^47 is off by less than 30·2^−53·2^47 < 1/2 as a float.
+_EXACT_CAP, _EXACT_INNER = 2**46, 16
 #: No b is as large.
 _NEVER = 2**62
 
@@ -66,6 +68,8 @@ def ladder(
     cap = shape.global_sensitivity(graph.nodes)
     if cap == 0:
         return ()
+    # After so many edges every pair may have all nodes in common: the cap is reached.
+    rungs = min(rungs, 2 * graph.nodes)
     if shape.name == "clique" and shape.size > 3:
         widths = _clique(shape, graph, rungs, cap, paper=paper)
     elif shape.name == "k-triangle":
@@ -79,12 +83,13 @@ def local_sensitivities(shape: Shape, graph: GraphCounts, *, rungs: int) -> list
     """Return LS(g, t), the largest change of a count within t edges, for triangles and stars."""
     if shape.name == "star":
         return _stars(shape.size, graph, rungs)
-    shared, half = graph.pair_frontier()
-    steps = np.arange(rungs, dtype=np.int64)[:, None]
-    # A node joined to one of the two costs one edge, any other node two.
-    reached = shared + (steps + np.minimum(steps, half)) // 2
-    widths: list[int] = np.minimum(reached.max(axis=1), graph.nodes - 2).tolist()
-    return widths
+    steps = np.arange(rungs, dtype=np.int64)
+    widths = np.zeros(rungs, dtype=np.int64)
+    for shared, half in zip(*(part.tolist() for part in graph.pair_frontier()), strict=True):
+        # A node joined to one of the two costs one edge, any other node two.
+        np.maximum(widths, shared + (steps + np.minimum(steps, half)) // 2, out=widths)
+    most: list[int] = np.minimum(widths, max(graph.nodes - 2, 0)).tolist()
+    return most
 
 
 def _stars(size: int, graph: GraphCounts, rungs: int) -> list[int]:
@@ -156,8 +161,8 @@ class _Pairs:
         self.steps = np.arange(rungs)
         self.shared, self.half = graph.pair_frontier()
         self.done: set[tuple[int, int]] = set()
-        # Whole numbers below 2^53 are exact as floats; larger ones are kept as integers.
-        self.exact = cap < 2**52
+        # Binomials this small are exact as floats after rounding; others are kept as integers.
+        self.exact = cap < _EXACT_CAP and inner < _EXACT_INNER
         self.best: NDArray[Any] = np.zeros(rungs, dtype=np.float64 if self.exact else object)
 
     def widths(self) -> list[int]:
@@ -239,7 +244,7 @@ class _Pairs:
         """Take a pair into the maximum."""
         less = comb(shared, self.inner) - cliques
         if self.exact:
-            # Beyond 2^53 floats are not exact, but then they are above the cap as well.
+            # Beyond twice the cap they are not exact, but above the cap in any case.
             width = np.minimum(self._reach(shared, half) - less, self.cap)
             self.best = np.maximum(self.best, width)
             return
@@ -251,7 +256,7 @@ class _Pairs:
 
 
 def _combinations(numbers: NDArray[np.int64], size: int) -> Floats:
-    """Return binomials as floats, exact while they are below 2^53."""
+    """Return binomials as floats, exact while they are small (see `_EXACT_CAP`)."""
     total = np.ones(len(numbers))
     for step in range(size):
         total = total * (numbers - step) / (step + 1)

@@ -23,6 +23,9 @@ _PLACES = {
     "spatial histogram": "sfumato.report.spatial_histogram:sections",
     "sequence model": "sfumato.report.sequence_model:sections",
     "frequent strings": "sfumato.report.sequence_model:strings_sections",
+    "number": "sfumato.report.graph:number_sections",
+    "degree sequence": "sfumato.report.graph:degree_sections",
+    "graph summary": "sfumato.report.graph:summary_sections",
 }
 _renderers: dict[str, Renderer] = {}
 

@@ -10,7 +10,7 @@ from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture
 from sfumato.report.drawing import inlined
 from sfumato.sequence.frequent_strings import FrequentStrings
 from sfumato.sequence.model import SequenceModel
-from sfumato.sequence.published import string_text
+from sfumato.sequence.published import string_text, used_words
 
 #: How many strings are listed, and of how many symbols half as many more: single symbols crowd a
 #: list.
@@ -37,10 +37,11 @@ def strings_sections(release: FrequentStrings) -> tuple[Section, ...]:
         for place, string in enumerate(release.strings[: 3 * MOST_STRINGS], start=1)
     )
     words = Text(
-        "Strings of symbols that are among the most frequent, in the order in which they were "
+        "Strings of symbols, likely among the most frequent, in the order in which they were "
         f"chosen. Every choice was made partly by chance, so that no one {release.public.unit} "
-        "changes the list by much: a frequent string is very likely to be here, a rare one may be "
-        "here by luck. How often they occur is not told."
+        "changes the list by much: a frequent string is likely to be here, a rare one may be here "
+        "by luck. With few data the list may hold strings that do not occur at all. How often they "
+        "occur is not told."
     )
     blocks: tuple[Block, ...] = (words, Grid(("", "string"), rows, numbers=(0,)))
     return (
@@ -70,6 +71,7 @@ def _strings(release: SequenceModel) -> Section:
     blocks: list[Block] = [
         Text(
             "How often a string of symbols occurs, every place counted, according to the model. "
+            f"{used_words(release.public, release.limit)} "
             "Longer strings are put together from shorter ones, and are less certain."
         ),
         _grid(release.public, release.top(MOST_STRINGS)),
@@ -119,7 +121,7 @@ def _codebook(release: SequenceModel) -> Section:
     facts = Facts(
         (
             ("contexts", f"{release.model.nodes:,}, of up to {release.model.depth} symbols"),
-            ("sequences", f"about {release.total:,.0f}"),
+            ("sequences that were used", f"about {release.total:,.0f}"),
             ("noise on a count", f"± {release.deviation:,.4g} (one standard deviation)"),
         )
     )

@@ -45,11 +45,14 @@ def _use(release: SpatialHistogram) -> Section:
         "size, than single cells, because the noise of many cells cancels in part.",
         "points.csv holds made-up points with the released counts, for programs that want points. "
         "None of them is where somebody was, and further ones may be drawn at no cost.",
-        "Where a count is below zero, that is noise on a cell with few points or none. It is left "
-        "as it is, so that sums stay right on average; by itself it stands for zero.",
         "Whatever is smaller than a cell is not in the release: two places within one cell cannot "
         "be told apart.",
     ]
+    if _below_zero(release):
+        points.append(
+            "Where a count is below zero, that is noise on a cell with few points or none. It is "
+            "left as it is, so that sums stay right on average; by itself it stands for zero."
+        )
     whole = ",".join(":" for _ in release.public.names)
     commands = (
         f"sfumato points query THIS-FOLDER --box {whole}",
@@ -60,13 +63,18 @@ def _use(release: SpatialHistogram) -> Section:
     return Section("use", "How to use it", blocks, "cells.csv, points.csv")
 
 
+def _below_zero(release: SpatialHistogram) -> bool:
+    """Tell whether a released count is below zero; some methods repair that."""
+    return bool((release.cells.counts < 0).any())
+
+
 def _cells(release: SpatialHistogram) -> Section:
     """Say how many cells there are and how large, and list the most crowded ones."""
     boxes, counts = release.cells.boxes, release.cells.counts
     sides = boxes[:, :, 1] - boxes[:, :, 0]
     pairs = [
         ("cells", f"{len(counts):,}"),
-        ("points", f"about {release.total:,.0f}"),
+        ("points that were used", f"about {release.total:,.0f}"),
         ("noise on a cell", f"± {release.deviation:,.4g} (one standard deviation)"),
     ]
     for axis, name in enumerate(release.public.names):
@@ -92,7 +100,7 @@ def _codebook(release: SpatialHistogram) -> Section:
     names = release.public.names
     rows = [
         ("cells.csv", ", ".join(f"{name}_from, {name}_to" for name in names), "edges of a cell"),
-        ("cells.csv", "count", "its noisy count; may be below zero"),
+        ("cells.csv", "count", f"its noisy count{'; may be below zero' * _below_zero(release)}"),
         ("points.csv", ", ".join(names), "made-up points with these counts"),
     ]
     if "cells.geojson" in release.files():

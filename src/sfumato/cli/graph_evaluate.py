@@ -1,0 +1,83 @@
+"""`sfumato graph evaluate`: compare a release with the private graph. Not private."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, read_declared
+from sfumato.cli.options import ReleaseArgument
+from sfumato.cli.releasing import rebuilt
+from sfumato.cli.screen import JsonOption, answering
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.evaluate.graph import Comparison, GraphEvaluation
+
+#: Whole numbers up to here are exact in floating point.
+WHOLE = 2**53
+
+
+def evaluate(
+    file: FileArgument,
+    release: ReleaseArgument,
+    columns: ColumnsOption = None,
+    comment: CommentOption = "#",
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with the private graph. NOT PRIVATE: for the custodian's eyes only."""
+    with answering(as_json) as screen:
+        from sfumato.evaluate.graph import COMPARED, WARNING, evaluate_graph
+
+        needs = "only a release of a graph is compared with a graph"
+        made: Any = rebuilt(screen, release, COMPARED, needs)
+        if made.provenance.public.kind != "graph":
+            raise Refusal(ExitCode.USAGE, f"{needs}; {release} is of {made.provenance.public.kind}")
+        graph = read_declared(screen, file, made.provenance.public, columns, comment)
+        with screen.working("comparing"):
+            outcome = evaluate_graph(graph, made)
+        if as_json:
+            screen.note(WARNING, style="bold red")
+        screen.answer(outcome.to_json(), lambda console: _show(console, outcome, WARNING))
+
+
+def _show(console: Console, outcome: GraphEvaluation, warning: str) -> None:
+    """Print how far a release is from the truth, with the label it must carry."""
+    wrap = not console.is_terminal
+    console.print(warning, style="bold red", soft_wrap=wrap)
+    for item in outcome.comparisons:
+        for line in _lines(item):
+            console.print(line, soft_wrap=wrap)
+    console.print(
+        f"Left out when the edges were read: {outcome.dropped.loops:,} loops and "
+        f"{outcome.dropped.repeated:,} repetitions.",
+        style="dim",
+        soft_wrap=wrap,
+    )
+
+
+def _lines(item: Comparison) -> list[str]:
+    errors = item.errors
+    if len(errors) == 0:
+        return [f"{item.what}: there are none, so nothing is off."]
+    if len(errors) > 1:
+        return [
+            f"{item.what}: {len(errors):,} numbers, off by {errors.mean():,.4g} on average and by "
+            f"{errors.max():,.4g} at most."
+        ]
+    lines = [
+        f"{item.what}: {_figure(item.released[0])} was released, {_figure(item.truth[0])} is the "
+        f"truth; off by {_figure(errors[0])}."
+    ]
+    if item.expected is not None:
+        lines.append(
+            f"Half of such releases are off by {item.expected[0]:,} or less, 19 in 20 by "
+            f"{item.expected[1]:,} or less."
+        )
+    return lines
+
+
+def _figure(value: float) -> str:
+    """Return a number as it is read: whole ones in full, unless they are huge."""
+    return f"{value:,.0f}" if value == round(value) and abs(value) < WHOLE else f"{value:,.6g}"

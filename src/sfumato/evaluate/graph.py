@@ -1,0 +1,156 @@
+"""How far a release of a graph is from the private graph it was made of.
+
+NOT PRIVATE. Every figure here is computed from the private edges without noise: it is for the
+custodian's eyes, costs no budget because it may not leave the house, and is never part of a
+release, a certificate or a report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph import Dropped, Graph
+from sfumato.evaluate.warning import WARNING
+from sfumato.graph.degrees import DegreeRelease
+from sfumato.graph.number import NumberRelease
+from sfumato.graph.shapes import Shape
+from sfumato.graph.statistic import GraphStatistic
+from sfumato.graph.subgraph_count import SubgraphCount
+from sfumato.graph.summary import SummaryRelease
+from sfumato.graph.units import graph_vocabulary
+from sfumato.mechanisms.expression.estimate import plain_value
+from sfumato.mechanisms.expression.polynomials import number
+from sfumato.mechanisms.expression.reading import read_formula
+from sfumato.mechanisms.expression.release import StatisticRelease
+
+__all__ = ["COMPARED", "WARNING", "Comparison", "GraphEvaluation", "evaluate_graph"]
+
+#: The releases that can be compared with a graph.
+COMPARED = (DegreeRelease, NumberRelease, StatisticRelease, SummaryRelease)
+DEGREES = "degrees, sorted"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Released numbers beside the truth. Not private.
+
+    Parameters
+    ----------
+    what
+        What was released.
+    truth, released
+        The true and the released numbers: one, or one for each node or entry.
+    expected
+        What the error of half of such releases, and of 19 in 20, does not exceed; `None` where it
+        is not known.
+    """
+
+    what: str
+    truth: NDArray[np.float64]
+    released: NDArray[np.float64]
+    expected: tuple[int, int] | None = None
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """How far each number is off."""
+        return np.asarray(np.abs(self.released - self.truth), dtype=np.float64)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        single = len(self.truth) == 1
+        errors = self.errors
+        return {
+            "what": self.what,
+            "numbers": len(errors),
+            "truth": float(self.truth[0]) if single else None,
+            "released": float(self.released[0]) if single else None,
+            "average_error": float(errors.mean()) if len(errors) else None,
+            "largest_error": float(errors.max()) if len(errors) else None,
+            "expected_median": None if self.expected is None else self.expected[0],
+            "expected_95": None if self.expected is None else self.expected[1],
+        }
+
+
+@dataclass(frozen=True)
+class GraphEvaluation:
+    """A release of a graph beside the truth. Not private.
+
+    Parameters
+    ----------
+    comparisons
+        One for each thing that was released.
+    dropped
+        What of the edges was left out when they were read.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    dropped: Dropped
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document, which says that it is not private."""
+        return {
+            "private": False,
+            "warning": WARNING,
+            "comparisons": [item.to_json() for item in self.comparisons],
+            "loops": self.dropped.loops,
+            "repeated": self.dropped.repeated,
+        }
+
+
+def evaluate_graph(data: Graph, release: Any) -> GraphEvaluation:
+    """Compare a release with the private graph. Not private.
+
+    Parameters
+    ----------
+    data
+        The private graph.
+    release
+        The release of it.
+    """
+    return GraphEvaluation(tuple(_comparisons(data, release)), data.dropped)
+
+
+def _comparisons(data: Graph, release: Any) -> list[Comparison]:
+    method, graph = release.provenance.method, data.counts
+    if isinstance(release, NumberRelease) and isinstance(method, SubgraphCount):
+        shape = Shape(method.shape, 3 if method.k is None else method.k)
+        expected = (method.expected_error(data), method.expected_error(data, 0.95))
+        return [_compared(release.what, shape.count(graph), release.value, expected)]
+    if isinstance(release, StatisticRelease) and isinstance(method, GraphStatistic):
+        return [_compared(release.expression, _formula(data, method), release.value)]
+    if isinstance(release, DegreeRelease):
+        return [_compared(DEGREES, np.sort(graph.degrees()), release.degrees)]
+    if isinstance(release, SummaryRelease):
+        return [
+            _compared("edges", graph.edges, release.edges.value),
+            _compared("triangles", graph.triangles(), release.triangles.value),
+            _compared(DEGREES, np.sort(graph.degrees()), release.degrees),
+        ]
+    raise ValueError(f"a release of {release.kind} by {method.name} is not compared with a graph")
+
+
+def _compared(
+    what: str, truth: Any, released: Any, expected: tuple[int, int] | None = None
+) -> Comparison:
+    return Comparison(what, _floats(truth), _floats(released), expected)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    """Return numbers of any size and kind in floating point."""
+    entries = np.atleast_1d(np.asarray(values, dtype=object))
+    return np.array([number(entry) for entry in entries.tolist()], dtype=np.float64)
+
+
+def _formula(data: Graph, method: GraphStatistic) -> Any:
+    """Return the true value of a formula."""
+    names = graph_vocabulary(data.public, node=method.node, groups=method.groups, approximate=True)
+    term = read_formula(method.expression, names)
+    values = {}
+    for unit in term.units:
+        counted = _floats(unit.statistic.count(data.counts))
+        values[unit] = counted[0] if unit.entries is None else counted
+    return plain_value(term, values, floor=float(method.floor))

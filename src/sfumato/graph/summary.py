@@ -1,0 +1,191 @@
+"""A graph in one release: how many edges, how many triangles, and the sorted degrees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.degree_sequence import degree_step, measure_degrees, repaired_degrees
+from sfumato.graph.degrees import DegreeRelease, degree_picture
+from sfumato.graph.margins import margin
+from sfumato.graph.number import NumberRelease
+from sfumato.graph.subgraph_count import COUNT, SubgraphCount
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.canonical import canonical
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import SHARE, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.release import Release
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["GraphSummary", "SummaryRelease"]
+
+#: The label of the number of edges in transcripts.
+EDGES = "edges"
+#: Edges are many and one of them counts once: a small share of the loss tells them well.
+EDGE_SHARE = Fraction(1, 20)
+
+
+class SummaryRelease(Release):
+    """How many edges and triangles a graph has, and the degrees of its nodes.
+
+    Parameters
+    ----------
+    edges, triangles
+        Noisy counts.
+    degrees
+        The sorted degrees.
+    """
+
+    kind = "graph summary"
+
+    def __init__(
+        self, edges: NumberRelease, triangles: NumberRelease, degrees: DegreeRelease
+    ) -> None:
+        self.edges = edges
+        self.triangles = triangles
+        self.degree_release = degrees
+
+    @property
+    def degrees(self) -> NDArray[np.float64]:
+        """The degrees from the smallest, as in `DegreeRelease`."""
+        return self.degree_release.degrees
+
+    @property
+    def density(self) -> float:
+        """The share of the pairs of nodes that are joined; 0 without pairs."""
+        return self.edges.possible / max(self.edges.largest, 1)
+
+    @property
+    def transitivity(self) -> float:
+        """Three times the triangles over the paths of two edges, at most 1; 0 without paths."""
+        paths = float((self.degrees * (self.degrees - 1) / 2).clip(min=0).sum())
+        return min(3 * self.triangles.possible / paths, 1.0) if paths else 0.0
+
+    def files(self) -> dict[str, bytes]:
+        """Return the counts as a small JSON document, and the degrees as tables."""
+        document = {
+            "edges": str(self.edges.value),
+            "triangles": str(self.triangles.value),
+            "density": f"{self.density:.6g}",
+            "transitivity": f"{self.transitivity:.6g}",
+        }
+        return {"summary.json": canonical(document) + b"\n", **self.degree_release.files()}
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say this summary."""
+        return files == self.files()
+
+    def words(self) -> str:
+        """Return the summary in a few sentences."""
+        return (
+            f"{self.edges.words()} {self.triangles.words()} {self.degree_release.words()} "
+            f"From these, {self.density:.2%} of all pairs of nodes are joined, and of two nodes "
+            f"with a common neighbour {self.transitivity:.1%}."
+        )
+
+    def plot(self) -> Any:
+        """Return a figure of the degrees, with the counts above it."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.5, 3.8), layout="constrained")
+        axis = figure.subplots()
+        degree_picture(axis, self.degree_release)
+        axis.set_title(
+            f"about {self.edges.possible:,} edges, {self.triangles.possible:,} triangles",
+            fontsize=10,
+        )
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSummary(Method[Graph, SummaryRelease]):
+    """Release the number of edges and of triangles and the sorted degrees, all at once.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge. A twentieth of it counts the edges.
+    triangle_share
+        The share of the rest that counts the triangles; what is left is for the degrees.
+
+    Notes
+    -----
+    Privacy: one edge changes the number of edges by 1; the degrees and the triangles are measured
+    as `DegreeSequence` and `SubgraphCount` do; their losses add up (docs/proofs/graph-summary.md).
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "graph-summary.md"
+
+    triangle_share: Fraction = parameter(SHARE, Fraction(1, 2))
+
+    def _losses(self, public: GraphPublic) -> dict[str, PureDP]:
+        """Return what each part may spend, for one edge."""
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        rest = 1 - EDGE_SHARE
+        shares = {
+            EDGES: EDGE_SHARE,
+            "degrees": rest * (1 - self.triangle_share),
+            "triangles": rest * self.triangle_share,
+        }
+        return {name: PureDP(limit.epsilon * share) for name, share in shares.items()}
+
+    @property
+    def _triangles(self) -> SubgraphCount:
+        """The count of triangles with its share of ε."""
+        epsilon = PureDP(self.epsilon).epsilon
+        return SubgraphCount(epsilon=epsilon * (1 - EDGE_SHARE) * self.triangle_share)
+
+    def _edge_noise(self, public: GraphPublic) -> GeometricNoise:
+        epsilon = self._losses(public)[EDGES].epsilon
+        return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
+
+    def plan(self, public: GraphPublic) -> Plan:
+        """Return the plan: three parts."""
+        self.check(public)
+        losses, noise = self._losses(public), self._edge_noise(public)
+        edges = PlanStep(
+            what="the number of edges",
+            loss=losses[EDGES],
+            noise=f"± {noise.standard_deviation:.4g} (1 s.d.)",
+            error=f"± {margin(noise):,.4g}",
+            figures={"margin": margin(noise)},
+        )
+        degrees = degree_step(public, losses["degrees"], losses["degrees"])
+        triangles = self._triangles.plan(public).steps
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(edges, degrees, *triangles),
+        )
+
+    def _measure(self, data: Graph, budget: Budget) -> None:
+        losses = self._losses(data.public)
+        edges = np.array([data.counts.edges], dtype=np.int64)
+        counted = budget.take(losses[EDGES], EDGES)
+        counted.measure(self._edge_noise(data.public), edges, label=EDGES)
+        measure_degrees(budget.take(losses["degrees"], "degrees"), data)
+        self._triangles._measure(data, budget.take(losses["triangles"], "triangles"))
+
+    def _build(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
+        noise = self._edge_noise(public)
+        edges = NumberRelease(
+            "edges",
+            int(transcript[EDGES][0]),
+            margin=margin(noise),
+            largest=public.most_edges,
+        )
+        return SummaryRelease(
+            edges,
+            self._triangles.number(public, transcript[COUNT]),
+            repaired_degrees(public, transcript, self._losses(public)["degrees"]),
+        )
