@@ -90,7 +90,7 @@ def test_best_first_search_agrees_with_looking_everywhere(seed, count):
     left = [counts[string] for string in strings if string not in dict(found)]
     if len(found) == count:
         assert max(left, default=0) <= values[-1] + 1e-9
-    for length in (1, 3):
+    for length in (1, 3, 6):
         best = sorted((counts[s] for s in strings if len(s) == length), reverse=True)
         found = most_frequent(model, 4, length)
         assert [value for _, value in found] == pytest.approx([b for b in best[:4] if b > 0])
@@ -103,6 +103,21 @@ def test_top_strings_are_asked_for_by_positive_numbers():
             most_frequent(example(), **wrong)
     with pytest.raises(ValueError, match="at least one symbol"):
         example().count(())
+
+
+def test_long_strings_are_found_without_looking_at_all_beginnings(monkeypatch):
+    flat = SuffixModel(np.full((1, 5), -1, dtype=np.int32), np.ones((1, 5)))
+    found = most_frequent(flat, 3, 200)
+    assert [string[-2:] for string, _ in found] == [(0, 0), (0, 1), (0, 2)]
+    assert len(most_frequent(random_model(5), 500, 60)) == 500
+    with pytest.raises(ValueError, match="at most 100,000"):
+        most_frequent(flat, 100_001)
+    for count, length in ((1, 10**9), (100, 10**5), (100_000, 100)):
+        with pytest.raises(ValueError, match="fewer or shorter"):
+            most_frequent(flat, count, length)
+    monkeypatch.setattr("sfumato.sequence.best_first.MOST_SYMBOLS", 50)
+    with pytest.raises(ValueError, match="fewer or shorter"):
+        most_frequent(flat, 100)
 
 
 def test_sequences_are_drawn_from_the_model_and_halt_at_the_cap():

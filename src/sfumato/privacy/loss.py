@@ -44,7 +44,10 @@ def _checked(name: str, value: object, *, below_one: bool = False) -> Fraction:
     try:
         figure = exact(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a number {allowed}; got {briefly(value)}") from error
+        raise ValueError(
+            f"{name} must be a number {allowed}, with a decimal point as in 0.5; got "
+            f"{briefly(value)}"
+        ) from error
     if figure < 0 or (below_one and figure >= 1):
         raise ValueError(f"{name} must be {allowed}; got {briefly(value)}")
     return figure

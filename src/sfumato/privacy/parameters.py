@@ -15,6 +15,17 @@ from typing import Any
 from sfumato.noise.exact import briefly, exact
 
 
+def decimal_hint(value: Any) -> str:
+    """Return what to add to an error about a text that is no number, such as `0,5`."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        exact(value)
+    except ValueError:
+        return "; it must be a number with a decimal point, as in 0.5"
+    return ""
+
+
 class Constraint(ABC):
     """What a parameter may be."""
 
@@ -32,7 +43,8 @@ class Constraint(ABC):
         try:
             return self.parse(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} must be {self.allowed}; got {briefly(value)}") from None
+            hint = decimal_hint(value) if isinstance(self, Positive | Between) else ""
+            raise ValueError(f"{name} must be {self.allowed}; got {briefly(value)}{hint}") from None
 
 
 @dataclass(frozen=True)

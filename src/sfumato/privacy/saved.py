@@ -203,11 +203,20 @@ def load(path: str | Path) -> Release:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked, and how it came out, in words."""
+    """One thing that was checked, and how it came out, in words.
+
+    A remark is something a reader should know, and nothing that was found to be right or wrong.
+    """
 
     name: str
     passed: bool
     words: str
+    remark: bool = False
+
+    @property
+    def mark(self) -> str:
+        """How a line about it begins."""
+        return "BAD" if not self.passed else " - " if self.remark else "ok "
 
 
 @dataclass(frozen=True)
@@ -239,7 +248,7 @@ class Verification:
         return self.passed
 
     def __str__(self) -> str:
-        lines = [f"{'ok ' if check.passed else 'BAD'} {check.words}" for check in self.checks]
+        lines = [f"{check.mark} {check.words}" for check in self.checks]
         if self.passed and self.guarantee is not None:
             lines += ["", self.guarantee.words()]
         else:
@@ -251,7 +260,12 @@ class Verification:
         return {
             "passed": self.passed,
             "checks": [
-                {"name": check.name, "passed": check.passed, "words": check.words}
+                {
+                    "name": check.name,
+                    "passed": check.passed,
+                    "remark": check.remark,
+                    "words": check.words,
+                }
                 for check in self.checks
             ],
             "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
@@ -385,7 +399,8 @@ def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
         return Check(
             "signature",
             key is None,
-            "not signed: hashes show damage, but not a forger who rewrote everything",
+            "note: not signed; hashes show damage, but not a forger who rewrote everything",
+            remark=True,
         )
     body = certificates.body_of(document)
     try:

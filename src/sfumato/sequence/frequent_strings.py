@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.data.alphabet import Symbol
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
-from sfumato.sequence.published import csv, same_files, string_text
+from sfumato.sequence.published import csv, same_files, string_text, used_words
 
 __all__ = ["FrequentStrings"]
 
@@ -69,11 +69,12 @@ class FrequentStrings(Release):
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         return (
-            f"{len(self.strings):,} strings that are among the most frequent in sequences over "
+            f"{len(self.strings):,} strings, likely among the most frequent, of sequences over "
             f"{self.public.symbols:,} symbols. They were chosen one after another, each with a "
             "probability that grows with how often it occurs, so that no one "
-            f"{self.public.unit} changes the list by much; how often they occur is not told. Of "
-            f"each sequence the first {self.limit:,} symbols were used, its end counted as one."
+            f"{self.public.unit} changes the list by much. With few data the list may hold strings "
+            "that are rare or do not occur at all; how often they occur is not told. "
+            f"{used_words(self.public, self.limit)}"
         )
 
     def plot(self) -> Any:

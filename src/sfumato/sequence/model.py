@@ -15,7 +15,7 @@ from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
 from sfumato.sequence.best_first import most_frequent
 from sfumato.sequence.generation import LONGER, generate
-from sfumato.sequence.published import csv, same_files, string_text
+from sfumato.sequence.published import csv, same_files, string_text, used_words
 from sfumato.sequence.suffix_model import SuffixModel
 
 __all__ = ["SequenceModel"]
@@ -83,7 +83,7 @@ class SequenceModel(Release):
         Parameters
         ----------
         k
-            How many; there may be fewer that occur at all.
+            How many, at most 100,000; there may be fewer that occur at all.
         length
             If given, only strings of that many symbols.
         """
@@ -183,8 +183,8 @@ class SequenceModel(Release):
         return (
             f"A model of sequences over {self.public.symbols:,} symbols, made from a noisy "
             f"{self.origin}: for {contexts:,} context{'s' * (contexts > 1)} of up to "
-            f"{self.model.depth} symbols it tells what comes next. Of each sequence the first "
-            f"{self.limit:,} symbols were used, its end counted as one, and noise was added to "
+            f"{self.model.depth} symbols it tells what comes next. "
+            f"{used_words(self.public, self.limit)} Noise was added to "
             f"every count (standard deviation {self.deviation:,.4g}), so that no one "
             f"{self.public.unit} changes it by much. Frequencies of strings and synthetic "
             "sequences are what the model gives; long strings that no context covers are "

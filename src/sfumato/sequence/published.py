@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.sequences import SequencesPublic
+from sfumato.privacy.guarantee import Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DECIMALS", "START", "csv", "same_files", "string_text"]
+__all__ = ["DECIMALS", "START", "csv", "same_files", "string_text", "used_words"]
 
 #: Published counts are rounded to this many decimals, far below the noise.
 DECIMALS = 3
@@ -71,3 +72,17 @@ def _same(ours: bytes, theirs: bytes) -> bool:
         elif not here[column].equals(there[column]):
             return False
     return True
+
+
+def used_words(public: SequencesPublic, limit: int) -> str:
+    """Return which part of the data the counts are of, in a sentence or two."""
+    person = (
+        f"Of each person the first {public.contribution:,} sequence"
+        f"{'s were' if public.contribution > 1 else ' was'} used. "
+        if public.unit is Unit.PERSON
+        else ""
+    )
+    return (
+        f"{person}Of each sequence the first {limit:,} symbols were used, its end counted as one; "
+        "counts are of what was used, not of all that is in the data."
+    )

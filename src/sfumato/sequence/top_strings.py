@@ -120,6 +120,11 @@ class TopStrings(SequenceMethod[FrequentStrings]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), step),
+            notes=(
+                f"Strings whose counts are less than {short:,.4g}{each} apart cannot be told "
+                "apart: unless the most frequent strings occur more often than that, the list may "
+                "hold strings that are rare or do not occur. No counts are told.",
+            ),
         )
 
     def _measure(self, data: Sequences, budget: Budget) -> None:

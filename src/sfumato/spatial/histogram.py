@@ -278,6 +278,12 @@ class SpatialHistogram(Release):
             "not in the data that are published.",
             f"points.csv holds {self.points:,} made-up points with these counts.",
         ]
+        if self.public.person is not None:
+            most = self.public.contribution
+            sentences.append(
+                f"Of each person the first {most:,} point{'s were' if most > 1 else ' was'} used: "
+                "counts are of what was used, not of all that is in the data."
+            )
         if self.public.geographic and not self._has_geojson:
             sentences.append(
                 f"With more than {MOST_FEATURES:,} cells the map layer is not among the files; "

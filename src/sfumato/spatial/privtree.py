@@ -41,6 +41,7 @@ SETTLED = (
     "The counts were settled against each other: they add up, none is negative, and cells that "
     "look empty beside full ones hold 0."
 )
+CONSISTENT = "The counts were settled against each other: they add up."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +195,7 @@ class PrivTree(SpatialMethod):
         leaves, notes = measured[shape.leaves], [DENSE]
         if self.counts == "tree":
             leaves = self._settled(public, shape, measured, variances, deviation)
-            notes.append(SETTLED)
+            notes.append(SETTLED if shape.fan_out <= MOST_SIBLINGS else CONSISTENT)
         cells = TreeCells(public, shape, leaves)
         return SpatialHistogram(public, cells, deviation=spread, notes=notes)
 
