@@ -180,6 +180,10 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
 
     def _measure(self, data: Graph, budget: Budget) -> None:
+        self.measure_count(data, budget)
+
+    def measure_count(self, data: Graph, budget: Budget) -> None:
+        """Measure the count from a slice of somebody's budget."""
         primitive = self._primitive(data.public)
         budget.measure(primitive, self._input(primitive, data), label=COUNT)
 

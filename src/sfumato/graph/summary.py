@@ -174,7 +174,7 @@ class GraphSummary(Method[Graph, SummaryRelease]):
         counted = budget.take(losses[EDGES], EDGES)
         counted.measure(self._edge_noise(data.public), edges, label=EDGES)
         measure_degrees(budget.take(losses["degrees"], "degrees"), data)
-        self._triangles._measure(data, budget.take(losses["triangles"], "triangles"))
+        self._triangles.measure_count(data, budget.take(losses["triangles"], "triangles"))
 
     def _build(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
         noise = self._edge_noise(public)
