@@ -11,7 +11,8 @@ made with Python 3.11 as
     ENVIRONMENTS/smartnoise/bin/pip install smartnoise-synth==1.0.8
 
 (with pandas 3 DataSynthesizer stops at a deprecation warning that it makes an error of; with NumPy
-2 it evaluates names it does not know). The tables are CACHE/data/NAME.csv with CACHE/data/NAME.domain.json, as `python benchmarks/tabular.py
+2 it evaluates names it does not know). The tables are CACHE/data/NAME.csv with
+CACHE/data/NAME.domain.json, as `python benchmarks/tabular.py
 export --cache CACHE` writes them. One process runs at a time, on one thread. Every run adds a line
 to CACHE/results.jsonl and keeps its synthetic codes in CACHE/out; runs that are there already are
 not repeated unless they failed, so the queue can be stopped and started. CPU seconds are what is
