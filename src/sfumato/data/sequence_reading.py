@@ -117,10 +117,16 @@ class _Reader:
         if isinstance(sequences, pl.Series):
             return self._column(sequences)
         module = type(sequences).__module__.split(".")[0]
-        if module == "pyarrow":
-            return self._column(from_arrow(sequences))
         if module == "pandas" and type(sequences.dtype).__name__ == "ArrowDtype":
-            return self._column(from_arrow(sequences.array.__arrow_array__()))
+            sequences, module = sequences.array.__arrow_array__(), "pyarrow"
+        if module == "pyarrow":
+            # Polars before 1.34 panics when it opens what came from these.
+            large = str(sequences.type).startswith("large_list")
+            return (
+                self._listed(sequences.to_pylist())
+                if large
+                else self._column(from_arrow(sequences))
+            )
         if isinstance(sequences, np.ndarray) and not isinstance(sequences, np.ma.MaskedArray):
             return self._array(sequences)
         listed = sequences.tolist() if hasattr(sequences, "tolist") else list(sequences)
