@@ -374,3 +374,15 @@ def test_the_default_is_as_good_as_ladder_and_smooth_noise_on_real_graphs(snap):
 
 def test_the_public_names_are_there():
     assert sf.SubgraphCount is SubgraphCount and sf.read_graph is read_graph
+
+
+@pytest.mark.parametrize(("shape", "k"), [("clique", 502), ("k-triangle", 500)])
+def test_shapes_beyond_floating_point_are_refused_by_what_is_public(shape, k):
+    """Whether floats overflow must not depend on the graph."""
+    public = GraphPublic(nodes=1200)
+    with pytest.raises(ValueError, match=r"count smaller ones"):
+        sf.SubgraphCount(epsilon=1, shape=shape, k=k).plan(public)
+    name = {"clique": "cliques", "k-triangle": "k_triangles"}[shape]
+    with pytest.raises(ValueError, match=r"count smaller ones"):
+        sf.GraphStatistic(epsilon=1, expression=f"{name}({k})").plan(public)
+    sf.SubgraphCount(epsilon=1, shape="star", k=k).plan(public)

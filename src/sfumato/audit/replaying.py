@@ -90,6 +90,10 @@ def examine(
         Seeds of the transcripts that are drawn; extremes are forced besides.
     """
     findings = ReplayFindings(pair.name, method.working_loss())
+    if pair.here.public != pair.there.public:
+        findings.largest = math.inf
+        findings.fault("the neighbours differ in what is published as public")
+        return findings
     for turn in (pair, pair.turned()):
         for seed in seeds:
             with noise.seeded(seed):

@@ -49,10 +49,12 @@ class Graph:
         matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are forgotten,
         and loops are left out.
     nodes
-        The public set of nodes: how many (they are then 0, 1, 2, …), or the list of their names.
-        A matrix or a graph of another library has a node set of its own, which is taken to be
-        public if nothing is said. `"named"` declares that the nodes which some edge names are the
-        node set and are public: that somebody has an edge at all is then no secret.
+        The public set of nodes: how many (they are then 0, 1, 2, …), or the list of their names,
+        in an order that owes nothing to the edges. A matrix or a graph of another library has a
+        node set of its own, which is taken to be public, in sorted order, if nothing is said; mind
+        that it may have been made from the edges. `"named"` declares that the nodes which some
+        edge names are the node set and are public: that somebody has an edge at all is then no
+        secret.
     rows_about
         A public guess at the number of edges, for plans.
 
@@ -179,6 +181,9 @@ def _declared(ends: Ends, nodes: Nodes, rows_about: int | None) -> GraphPublic:
     if isinstance(chosen, int | np.integer):
         return GraphPublic(nodes=int(chosen), rows_about=rows_about)
     labels = _labels(chosen)
+    if nodes is None or not isinstance(nodes, list | tuple | np.ndarray):
+        # Libraries keep nodes in the order in which edges named them; that order is not public.
+        labels = _sorted(labels)
     return GraphPublic(nodes=len(labels), labels=labels or None, rows_about=rows_about)
 
 
@@ -194,6 +199,12 @@ def _labels(names: Any) -> Labels:
     if len(set(labels)) != len(labels):
         raise ValueError("every node is named once")
     return labels
+
+
+def _sorted(labels: Labels) -> Labels:
+    """Return labels in an order that only they decide."""
+    # They are all texts or all whole numbers.
+    return tuple(sorted(labels))  # type: ignore[return-value]
 
 
 def _named(ends: Ends) -> Labels:

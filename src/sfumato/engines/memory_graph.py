@@ -17,7 +17,7 @@ from sfumato.engines.counts import Integers64
 __all__ = ["MemoryGraph"]
 
 #: Pairs whose float weight is this close to the largest are weighed again in integers.
-SLACK = 1e-9
+SLACK = 1e-7
 
 
 class _Rows(NamedTuple):

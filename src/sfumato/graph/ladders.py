@@ -202,7 +202,7 @@ class _Pairs:
     def _wanted(self) -> NDArray[np.int64]:
         """Return the pairs, not looked at yet, that could be above what was found."""
         least = np.full(int(self.shared.max(initial=0)) + 1, _NEVER, dtype=np.int64)
-        found = self.best.astype(np.float64) * (1.0 if self.exact else 1 - 1e-12)
+        found = self.best.astype(np.float64) * (1.0 if self.exact else 1 - 1e-9)
         for shared in range(self.inner, len(least)):
             most = int(self.half[np.searchsorted(self.shared, shared)])
             least[shared] = self._least_half(shared, most, found)
@@ -237,7 +237,7 @@ class _Pairs:
         """Return C(a, inner) + J_t(a, b) for all t, in floating point."""
         reached, left_over = self._moves(shared, half)
         extra = _combinations(np.maximum(reached - 2, 0), self.inner - 2)
-        total: Floats = _combinations(reached, self.inner) + extra * left_over
+        total: Floats = _combinations(reached, self.inner) + np.where(left_over, extra, 0.0)
         return total
 
     def _take(self, cliques: int, shared: int, half: int) -> None:

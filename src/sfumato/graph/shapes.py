@@ -11,6 +11,9 @@ from sfumato.engines.counts import GraphCounts
 
 __all__ = ["SHAPES", "Shape"]
 
+#: No shape is counted whose number one edge could change by more than 2 to this.
+LARGEST_BITS = 1000
+
 SHAPES = ("triangle", "star", "clique", "k-triangle")
 
 
@@ -73,6 +76,20 @@ class Shape:
         if self.name == "clique":
             return comb(others, self.size - 2) if nodes >= 2 else 0
         return (2 * self.size + 1) * comb(others, self.size)
+
+    def require_countable(self, nodes: int) -> None:
+        """Refuse shapes so large that what they can change leaves floating point. Public.
+
+        Pairs of nodes are compared in floats before the few that matter are counted; how large
+        those get is decided here, by what is public, and never by the graph.
+        """
+        if self.name in ("clique", "k-triangle"):
+            cap = self.global_sensitivity(nodes)
+            if cap.bit_length() > LARGEST_BITS:
+                raise ValueError(
+                    f"one edge can change the number of {self.words} on {nodes} nodes by more than "
+                    f"2**{LARGEST_BITS}; count smaller ones"
+                )
 
     def largest(self, nodes: int) -> int:
         """Return the count of the complete graph. Public."""

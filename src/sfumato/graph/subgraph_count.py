@@ -130,14 +130,16 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         return "smooth" if self._exact and near else "ladder"
 
     def check(self, public: GraphPublic) -> None:
-        """Raise where plain noise would not fit 64 bits."""
+        """Raise for shapes too large to count, and where plain noise would not fit 64 bits."""
         super().check(public)
+        self._shape.require_countable(public.nodes)
         if self.chosen(public) == "laplace":
             cap = self._shape.global_sensitivity(public.nodes)
             if cap / self._epsilon(public) > LARGEST_SCALE:
                 raise ValueError(
                     f"{self._shape.words} on {public.nodes} nodes have a global sensitivity of "
-                    f"{cap:.3g}: plain noise of that scale says nothing; use the ladder"
+                    f"about 2**{cap.bit_length()}: plain noise of that scale says nothing; use "
+                    "the ladder"
                 )
 
     def _epsilon(self, public: GraphPublic) -> Fraction:

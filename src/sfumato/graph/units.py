@@ -163,6 +163,7 @@ class _Names:
 
     def _shape(self, text: str, shape: Shape) -> Unit:
         """Return the number of subgraphs of a shape."""
+        shape.require_countable(self.public.nodes)
         return self._following(
             text,
             count=shape.count,

@@ -193,7 +193,8 @@ def _numbers(public: TablePublic, column: str) -> tuple[NDArray[np.int64], Fract
 
 
 def _said(given: Arguments) -> str:
-    return ", ".join(str(argument) for argument in given)
+    """Return arguments as text, no two lists of them alike."""
+    return ", ".join(repr(argument) for argument in given)
 
 
 def _several(name: str, given: Arguments, many: int) -> None:
