@@ -199,7 +199,8 @@ def test_a_file_of_boxes_is_counted(run, released, tmp_path):
     head = "longitude_from,longitude_to,latitude_from,latitude_to"
     file.write_text(f"{head}\n4,6,51,53\n3,7,50,54\n", encoding="utf-8")
     counts = run("points", "query", released, "--boxes", file, "--json").document["counts"]
-    assert len(counts) == 2 and counts[1]["count"] >= counts[0]["count"]
+    # The larger box adds up more noisy cells.
+    assert len(counts) == 2 and counts[1]["margin"] >= counts[0]["margin"] > 0
     file.write_text(f"{head}\n4,six,51,53\n", encoding="utf-8")
     told = run("points", "query", released, "--boxes", file)
     assert told.code == ExitCode.DATA and "row 1" in told.err

@@ -220,7 +220,7 @@ def test_nothing_private_is_shown_or_pickled():
         engine.text[0] = 1
 
 
-@pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA is not set")
+@pytest.mark.skipif(not os.environ.get("SFUMATO_DATA"), reason="SFUMATO_DATA is not set")
 def test_msnbc_is_read_and_cut_as_published():
     from sfumato.data.sequences import read_sequences
 

@@ -30,6 +30,10 @@ SetOption = Annotated[
 ]
 
 
+#: Parameters without a default that have an option of their own.
+OWN_OPTIONS = ("columns", "positive", "tables", "target")
+
+
 def short_name(name: str) -> str:
     """Return what the command line calls a method: `table.PrivBayes` is `privbayes`."""
     return name.partition(".")[2].lower()
@@ -106,8 +110,9 @@ def _made(name: str, given: Mapping[str, Any], further: list[str]) -> AnyMethod:
         )
     missing = [item.name for item in fields(kind) if _required(item) and item.name not in options]
     if missing:
+        flag = f"--{missing[0]}" if missing[0] in OWN_OPTIONS else f"--set {missing[0]}=…"
         raise Refusal(
-            ExitCode.USAGE, f"--method {short_name(name)} needs --{missing[0]}; it has no default"
+            ExitCode.USAGE, f"--method {short_name(name)} needs {flag}; it has no default"
         )
     made: AnyMethod = kind(**options)
     return made
