@@ -119,6 +119,30 @@ def _found(best: Any, shared: int, half: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_shared(
+    starts: Any, neighbours: Any, node: int, counts: Any, touched: Any, adjacent: Any
+) -> int:
+    """Count the common neighbours of a node with every later one, and mark its own neighbours.
+
+    Returns how many later nodes share any; they are listed in `touched`. Whoever calls sets
+    `counts` and `adjacent` back.
+    """
+    many = 0
+    for at in range(starts[node], starts[node + 1]):
+        middle = neighbours[at]
+        adjacent[middle] = True
+        for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
+            other = neighbours[second]
+            if other <= node:
+                break
+            if counts[other] == 0:
+                touched[many] = other
+                many += 1
+            counts[other] += 1
+    return many
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def frontier(starts: Any, neighbours: Any) -> Any:
     """Return the largest b of all pairs with at least a common neighbours, for each a; −1: none.
 
@@ -136,18 +160,7 @@ def frontier(starts: Any, neighbours: Any) -> Any:
         following = starts[node + 2] - starts[node + 1]
         if not _may_matter(best, degree, following):
             break
-        many = 0
-        for at in range(starts[node], starts[node + 1]):
-            middle = neighbours[at]
-            adjacent[middle] = True
-            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
-                other = neighbours[second]
-                if other <= node:
-                    break
-                if counts[other] == 0:
-                    touched[many] = other
-                    many += 1
-                counts[other] += 1
+        many = _count_shared(starts, neighbours, node, counts, touched, adjacent)
         for number in range(many):
             other = touched[number]
             shared = counts[other]
@@ -198,18 +211,7 @@ def close_pairs(starts: Any, neighbours: Any, least: Any) -> Any:
         degree = starts[node + 1] - starts[node]
         if not _may_be_wanted(least, degree, starts[node + 2] - starts[node + 1]):
             break
-        many = 0
-        for at in range(starts[node], starts[node + 1]):
-            middle = neighbours[at]
-            adjacent[middle] = True
-            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
-                other = neighbours[second]
-                if other <= node:
-                    break
-                if counts[other] == 0:
-                    touched[many] = other
-                    many += 1
-                counts[other] += 1
+        many = _count_shared(starts, neighbours, node, counts, touched, adjacent)
         for number in range(many):
             other = touched[number]
             shared = counts[other]
