@@ -134,10 +134,10 @@ def test_vectors_of_different_lengths_do_not_meet():
 def test_any_text_is_read_or_refused(text):
     try:
         term = read(text)
-    except ValueError as refused:
-        assert str(refused)
-    else:
-        assert read(text) == term
+    except ValueError:
+        return
+    # What is read is a value: the same text is the same formula.
+    assert read(text) == term
 
 
 def test_terms_are_values():
