@@ -18,6 +18,7 @@ from sfumato.engines.coding import (
     Dates,
     Integers,
     Numbers,
+    Reals,
     coding_from_json,
 )
 from sfumato.engines.reading import series_of
@@ -245,6 +246,7 @@ def test_mixed_objects_are_read_as_text():
     "coding",
     [
         Numbers.equal(0, 1, 2),
+        Reals(low=0, high=1),
         Integers(low=0, high=1),
         Categories(values=("a",)),
         Categories(values=(1,)),
@@ -262,6 +264,8 @@ CODINGS = [
     Categories(values=(3, 1, 2**64 - 1)),
     Booleans(missing="code"),
     Numbers.equal(0, 1, 7, missing="code"),
+    Reals(low=-1.5, high=2.5, bits=6, missing="code"),
+    Reals(low=0, high=1e6, bits=5, outside="clamp"),
     Numbers(edges=(-1.5, 0.1, 0.3, 1e9)),
     Numbers.equal(0, 120, 16, decimals=0),
     Numbers.equal(0, 1, 10, decimals=2),
@@ -322,6 +326,10 @@ def test_labels_of_bins_have_no_more_digits_than_they_need():
         {"kind": "colour"},
         {"kind": "number", "low": 0},
         {"kind": "number", "edges": [0]},
+        {"kind": "real", "low": 0, "high": 0},
+        {"kind": "real", "low": 0, "high": float("inf")},
+        {"kind": "real", "low": 0, "high": 1, "bits": 33},
+        {"kind": "real", "low": 1e16, "high": 1e16 + 64, "bits": 16},
         {"kind": "number", "edges": [0, 0]},
         {"kind": "number", "edges": [0, float("inf")]},
         {"kind": "number", "low": 0, "high": 1, "bins": 10, "decimals": 0},

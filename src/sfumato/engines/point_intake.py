@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding import Coding, Encoded, Fault, Generator
-from sfumato.engines.coding.base import Masks
+from sfumato.engines.coding import Encoded, Fault, Reals
 from sfumato.engines.intake import Intake, Recipe, within_bound
 from sfumato.engines.memory_points import MemoryPoints, Weaving
-from sfumato.engines.reading import Floats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +32,8 @@ class LeftOut(Fault):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coordinates(Coding):
-    """Numbers from `low` to `high` on a grid of 2**bits equal steps, the last one closed.
+class Coordinates(Reals):
+    """The numbers of one axis on a grid, with a rule for what lies outside the bounds.
 
     Parameters
     ----------
@@ -46,33 +44,7 @@ class Coordinates(Coding):
     """
 
     kind = "coordinate"
-    noun = "a number"
     outsides = ("refuse", "drop", "clamp")
-
-    low: float
-    high: float
-    bits: int
-
-    @property
-    def proper(self) -> int:
-        """The number of steps."""
-        return 1 << self.bits
-
-    @property
-    def allowed(self) -> str:
-        """What a value must be, in words."""
-        return f"from {self.low!r} to {self.high!r}"
-
-    def _read(self, series: pl.Series) -> Masks:
-        from sfumato.engines.point_kernels import put_on_grid
-
-        floats = Floats.read(series)
-        codes = np.empty(len(floats.values), dtype=np.uint32)
-        outside = np.empty(len(floats.values), dtype=np.bool_)
-        values = np.ascontiguousarray(floats.values)
-        put_on_grid(values, self.low, self.high, float(self.proper), codes, outside)
-        outside &= ~(floats.missing | floats.unreadable)
-        return codes, floats.missing, floats.unreadable, outside
 
     def encode(self, series: pl.Series) -> Encoded:
         """Return the step of every value of an axis, and what has none."""
@@ -89,25 +61,6 @@ class Coordinates(Coding):
             ),
         ]
         return Encoded(codes, tuple(fault for fault in found if len(fault.rows)))
-
-    def edge(self, steps: NDArray[Any]) -> NDArray[np.float64]:
-        """Return where steps begin; step 2**bits is the upper bound itself."""
-        share = np.asarray(steps).astype(np.float64) / self.proper
-        inner = np.minimum(self.low + (self.high - self.low) * share, self.high)
-        return np.where(share >= 1.0, self.high, inner)
-
-    def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
-        import polars as pl
-
-        lower, upper = self.edge(codes), self.edge(codes + 1)
-        inside = lower + (upper - lower) * generator.random(len(codes))
-        return pl.Series(np.clip(inside, lower, np.nextafter(upper, lower)))
-
-    def label(self, code: int) -> str:
-        """Return a step as an interval."""
-        close = "]" if code == self.proper - 1 else ")"
-        lower, upper = self.edge(np.array([code, code + 1])).tolist()
-        return f"[{lower!r}, {upper!r}{close}"
 
 
 def _where(mask: NDArray[Any]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from sfumato.engines.coding.base import MISSING, OTHER, Coding, Encoded, Fault, 
 from sfumato.engines.coding.categories import Booleans, Categories
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
+from sfumato.engines.coding.reals import Reals
 
 __all__ = [
     "MISSING",
@@ -21,11 +22,12 @@ __all__ = [
     "Generator",
     "Integers",
     "Numbers",
+    "Reals",
     "coding_from_json",
 ]
 
 KINDS: dict[str, type[Coding]] = {
-    coding.kind: coding for coding in (Categories, Booleans, Numbers, Integers, Dates)
+    coding.kind: coding for coding in (Categories, Booleans, Numbers, Reals, Integers, Dates)
 }
 
 
