@@ -61,6 +61,22 @@ class Positive(Constraint):
         return number
 
 
+#: An ε beyond these is a slip of the pen; noise of such a scale leaves the floats and 64 bits.
+SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**15), Fraction(10**15)
+
+
+@dataclass(frozen=True)
+class Epsilon(Positive):
+    """The ε of a method: a positive number of a size that noise can be drawn for."""
+
+    def __call__(self, name: str, value: Any) -> Fraction:
+        """Return the number as a fraction, or say what is allowed."""
+        number: Fraction = super().__call__(name, value)
+        if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
+            raise ValueError(f"{name} must be from 1e-15 to 1e15; got {briefly(value)}")
+        return number
+
+
 @dataclass(frozen=True)
 class Between(Constraint):
     """A number strictly between two bounds, kept as an exact fraction."""
@@ -156,6 +172,42 @@ class Names(Constraint):
         if len(set(names)) != len(names):
             raise ValueError
         return names
+
+
+@dataclass(frozen=True)
+class Name(Constraint):
+    """The name of one column."""
+
+    allowed = "the name of a column"
+
+    def parse(self, value: Any) -> str:
+        """Return the name."""
+        if not isinstance(value, str) or not value:
+            raise TypeError
+        return value
+
+
+@dataclass(frozen=True)
+class Labels(Constraint):
+    """A list of distinct values of a column, as their labels."""
+
+    allowed = "a non-empty list of distinct values of the target, such as ['yes']"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the labels as a tuple of text."""
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise TypeError
+        labels = tuple(_label(item) for item in value)
+        if not labels or len(set(labels)) != len(labels):
+            raise ValueError
+        return labels
+
+
+def _label(value: Any) -> str:
+    """Return one value as the label that a schema shows."""
+    if not isinstance(value, str | bool | int | float):
+        raise TypeError
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

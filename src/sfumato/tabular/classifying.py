@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import parameter
+from sfumato.privacy.parameters import Labels, Name, parameter
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.classifier import Classifier
-from sfumato.tabular.features import Labels, Name, Task
+from sfumato.tabular.features import Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,50 +20,13 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.engines.coding import Categories
 from sfumato.mechanisms.huber import FEATURE_BITS, Examples
 from sfumato.noise.exact import briefly
-from sfumato.privacy.parameters import Constraint
 
-__all__ = ["Attribute", "FeatureMap", "Labels", "Name", "Task"]
+__all__ = ["Attribute", "FeatureMap", "Task"]
 
 Integers64 = NDArray[np.int64]
 
 #: What the feature that every record has is called.
 BIAS = "(always)"
-
-
-@dataclass(frozen=True)
-class Name(Constraint):
-    """The name of one column."""
-
-    allowed = "the name of a column"
-
-    def parse(self, value: Any) -> str:
-        """Return the name."""
-        if not isinstance(value, str) or not value:
-            raise TypeError
-        return value
-
-
-@dataclass(frozen=True)
-class Labels(Constraint):
-    """A list of distinct values of a column, as their labels."""
-
-    allowed = "a non-empty list of distinct values of the target, such as ['yes']"
-
-    def parse(self, value: Any) -> tuple[str, ...]:
-        """Return the labels as a tuple of text."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise TypeError
-        labels = tuple(_text(item) for item in value)
-        if not labels or len(set(labels)) != len(labels):
-            raise ValueError
-        return labels
-
-
-def _text(value: Any) -> str:
-    """Return one value as the label that a schema shows."""
-    if not isinstance(value, str | bool | int | float):
-        raise TypeError
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Regression on private tables: models of one column by the others."""
