@@ -31,7 +31,9 @@ def code_digest() -> str:
     )
 
 
+@cache
 def _versions() -> dict[str, str]:
+    """Return the versions that run; they are looked up once, since that reads files."""
     found = {"python": platform.python_version()}
     for package in _RELEVANT:
         try:
@@ -52,7 +54,7 @@ def certify(release: Release, files: dict[str, bytes]) -> dict[str, Any]:
         "guarantee": origin.guarantee.to_json(),
         "plan": origin.plan.to_json(),
         "public": {"kind": origin.public.kind, "assumptions": list(origin.public.assumptions())},
-        "versions": _versions(),
+        "versions": dict(_versions()),
         "code": code_digest(),
         "time": origin.time,
         "ledger": origin.ledger,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Numbers"]
+
+FEW = 2**10
+"""Edges of up to so many bins are remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +70,7 @@ class Numbers(Coding):
         """Return the edges of bins of equal width, each the double nearest to the exact edge."""
         if not 1 <= bins <= 2**20:
             raise ValueError(f"there must be 1 to 2**20 bins; got {bins}")
-        start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
-        return tuple(float(start + width * i / bins) for i in range(bins + 1))
+        return _few_edges(low, high, bins) if bins <= FEW else _edges(low, high, bins)
 
     @classmethod
     def equal(cls, low: float, high: float, bins: int, **options: Any) -> Numbers:
@@ -140,6 +143,16 @@ class Numbers(Coding):
                 raise ValueError("a number needs low, high and bins, or edges")
             options["edges"] = cls.equal_edges(*ends)
         return cls(**{name: hashable(value) for name, value in options.items()})
+
+
+def _edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Return the doubles nearest to the exact edges of equal bins."""
+    start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
+    return tuple(float(start + width * i / bins) for i in range(bins + 1))
+
+
+#: Exact edges take their time, and a release reads its schema several times. True is not 1 here.
+_few_edges = lru_cache(maxsize=256, typed=True)(_edges)
 
 
 def _short(number: float) -> float | int:
