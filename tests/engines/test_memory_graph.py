@@ -161,3 +161,52 @@ def test_a_graph_without_edges():
 def test_what_is_no_simple_graph_is_refused(edges, reason):
     with pytest.raises(ValueError, match=reason):
         MemoryGraph(np.array(edges), nodes=3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_that_are_passed_over_do_not_matter(seed):
+    # Large enough that most pairs are never looked at; all of them are in the dense matrix.
+    nodes = 240
+    weights = (1 + np.arange(nodes)) ** -0.8
+    generator = np.random.default_rng(seed)
+    edges = generator.choice(nodes, (1500, 2), p=weights / weights.sum())
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    graph = MemoryGraph(generator.permutation(nodes)[edges], nodes=nodes)
+    dense = graph.adjacency.toarray()
+    shared, degrees = dense @ dense, dense.sum(axis=0)
+    half = degrees[:, None] + degrees[None, :] - 2 * shared - 2 * dense
+    left, right = np.triu_indices(nodes, 1)
+    a, b = shared[left, right], half[left, right]
+    most = [int(b[a >= least].max(initial=-1)) for least in range(int(a.max()) + 2)]
+    front = [
+        (least, most[least]) for least in range(len(most) - 1) if most[least] > most[least + 1]
+    ]
+    assert list(zip(*(part.tolist() for part in graph.pair_frontier()), strict=True)) == front
+    wanted = np.maximum(np.array(most[:-1]) - 20, 0)
+    close = {
+        tuple(row)
+        for row in np.stack([left, right, a, b], axis=1)[(a > 0) & (b >= wanted[a])].tolist()
+    }
+    found = graph.close_pairs(wanted)
+    found[:, :2].sort(axis=1)
+    assert {tuple(row) for row in found.tolist()} == close
+    for size in (2, 3):
+        # Adding an edge puts C(a, k) k-triangles on it and more on the edges to common neighbours.
+        of_edge = np.array([comb(int(n), size - 1) for n in range(int(shared.max()) + 1)])
+        largest = 0
+        for joined in (0, 1):
+            gains = dense * of_edge[np.maximum(shared - joined, 0)]
+            sums = (gains @ dense) + (dense @ gains)
+            own = np.array([comb(int(n), size) for n in range(int(shared.max()) + 1)])[shared]
+            largest = max(
+                largest, int((sums + own)[(dense == joined) & ~np.eye(nodes, dtype=bool)].max())
+            )
+        assert graph.k_triangle_change(size) == largest
+
+
+def test_many_pairs_of_equal_weight_take_no_room():
+    # Every two of the leaves are as heavy as any other two: there are a billion of them.
+    leaves = np.arange(1, 50_001)
+    star = MemoryGraph(np.stack([np.zeros_like(leaves), leaves], axis=1), nodes=50_001)
+    assert star.k_triangle_change(2) == 0
+    assert star.k_triangle_change(1) == 2 + 1

@@ -245,3 +245,32 @@ def test_bad_arguments_are_refused_without_showing_private_values(perturb):
     for grid in (0.5, True, 5000, None):
         with pytest.raises(ValueError, match="exponent of a grid"):
             perturb(0, 1, grid_exponent=grid)
+
+
+@pytest.mark.parametrize("grid", [-40, -400, -1074])
+@pytest.mark.parametrize("place", [0, "1e-9", "1/3", 1, 7, 10**6])
+def test_log_probabilities_on_fine_grids_keep_their_digits(grid, place):
+    # The arc tangent of a difference has the closed form of one of a small number.
+    step = Fraction(2) ** grid
+    units = round(Fraction(place) / step)
+    low, high = ((units + half) * step for half in (Fraction(-1, 2), Fraction(1, 2)))
+    found = cauchy_log_probability(units, 0, 1, grid_exponent=grid)
+    width = (high - low) / (1 + low * high)
+    exact = math.log(width.numerator) - math.log(width.denominator) - math.log(math.pi)
+    assert found == pytest.approx(exact, rel=1e-14)
+    turned = cauchy_log_probability(-units, 0, 1, grid_exponent=grid)
+    assert turned == found
+
+
+@pytest.mark.parametrize("gamma", [Fraction(3, 2), 2, 4, 64])
+@pytest.mark.parametrize("units", [0, 1, 3, 8, 20])
+def test_a_wide_cell_is_made_of_its_narrow_ones(gamma, units):
+    # Wide ones are worked out by beta functions, narrow ones by Gauss's rule.
+    step = Fraction(1, 2**10)
+    parts = [
+        cauchy_log_probability(k, -step / 2, 1, grid_exponent=-10, gamma=gamma)
+        for k in range(128 * units - 64, 128 * units + 64)
+    ]
+    wide = cauchy_log_probability(units, 0, 1, grid_exponent=-3, gamma=gamma)
+    whole = math.fsum(map(math.exp, parts))
+    assert whole == pytest.approx(math.exp(wide), rel=2e-13, abs=1e-300)

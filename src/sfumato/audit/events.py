@@ -8,25 +8,55 @@ confidence, any (ε, δ) that holds has e^ε ≥ (p − δ)/q.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.intp]
+
+
+#: Bounds for all numbers of successes are worked out once for up to this many trials.
+MOST_TABULATED = 4096
 
 
 def lower(successes: int, trials: int, risk: float) -> float:
     """Return a lower Clopper–Pearson bound that is wrong with probability at most `risk`."""
-    return float(stats.beta.ppf(risk, successes, trials - successes + 1)) if successes else 0.0
+    return float(_lower(np.array([successes]), trials, risk)[0])
 
 
 def upper(successes: int, trials: int, risk: float) -> float:
     """Return an upper Clopper–Pearson bound that is wrong with probability at most `risk`."""
-    if successes == trials:
-        return 1.0
-    return float(stats.beta.ppf(1 - risk, successes + 1, trials - successes))
+    return float(_upper(np.array([successes]), trials, risk)[0])
+
+
+def _lower(successes: Counts, trials: int, risk: float) -> Floats:
+    found: Floats = stats.beta.ppf(risk, np.maximum(successes, 1), trials - successes + 1)
+    return np.where(successes > 0, found, 0.0)
+
+
+def _upper(successes: Counts, trials: int, risk: float) -> Floats:
+    found: Floats = stats.beta.ppf(1 - risk, successes + 1, np.maximum(trials - successes, 1))
+    return np.where(successes < trials, found, 1.0)
+
+
+@lru_cache(maxsize=8)
+def _bounds(trials: int, risk: float) -> tuple[Floats, Floats]:
+    """Return the lower and the upper bound for every number of successes."""
+    successes = np.arange(trials + 1)
+    return _lower(successes, trials, risk), _upper(successes, trials, risk)
+
+
+def _both(hits: Counts, trials: int, misses: Counts, others: int, risk: float) -> Any:
+    """Return lower bounds for the hits and upper ones for the misses."""
+    if max(trials, others) > MOST_TABULATED:
+        return _lower(hits, trials, risk), _upper(misses, others, risk)
+    return _bounds(trials, risk)[0][hits], _bounds(others, risk)[1][misses]
 
 
 def loss_shown(p: float, q: float, delta: float) -> float:
@@ -54,8 +84,15 @@ def best_threshold(
     here: Floats, there: Floats, *, risk: float, delta: float
 ) -> tuple[float, float]:
     """Return the threshold whose event shows the largest loss on these samples, and that loss."""
+    return best_thresholds(here, there, risk=risk, deltas=(delta,))[0]
+
+
+def best_thresholds(
+    here: Floats, there: Floats, *, risk: float, deltas: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return for each δ the threshold whose event shows the largest loss there, and that loss."""
     if np.isnan(here).any() or np.isnan(there).any():
-        return 0.0, -math.inf
+        return [(0.0, -math.inf) for _ in deltas]
     candidates = np.unique(np.concatenate([here, there]))
     if candidates.size > 400:
         # Finer in the tails, where large ratios live.
@@ -72,13 +109,11 @@ def best_threshold(
     # Events are "at least": a threshold just below each candidate.
     hits = here.size - np.searchsorted(np.sort(here), candidates, side="left")
     misses = there.size - np.searchsorted(np.sort(there), candidates, side="left")
-    p = np.where(hits > 0, stats.beta.ppf(risk, np.maximum(hits, 1), here.size - hits + 1), 0.0)
-    q = np.where(
-        misses < there.size,
-        stats.beta.ppf(1 - risk, misses + 1, np.maximum(there.size - misses, 1)),
-        1.0,
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shown = np.where(p > delta, np.log(np.maximum(p - delta, 1e-300) / q), -np.inf)
-    best = int(np.argmax(shown))
-    return float(candidates[best]), float(shown[best])
+    p, q = _both(hits, here.size, misses, there.size, risk)
+    found = []
+    for delta in deltas:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shown = np.where(p > delta, np.log(np.maximum(p - delta, 1e-300) / q), -np.inf)
+        best = int(np.argmax(shown))
+        found.append((float(candidates[best]), float(shown[best])))
+    return found

@@ -17,7 +17,7 @@ from typing import Any
 from sfumato import noise
 from sfumato.audit.neighbours import Pair
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss, PureDP
+from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.record import Diverged, Recorded, Recording, Said, record, replay
 
@@ -163,11 +163,14 @@ def _realised(method: Any, pair: Pair, script: Recording, mirror: Recording) -> 
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
     Under pure loss it is the exact log-ratio. Under zCDP no single transcript has a loss to be
-    compared with ρ; what each primitive's law gives for its two inputs is added up.
+    compared with ρ; what each primitive's law gives for its two inputs is added up. Under (ε, δ)
+    a transcript may lose more than ε, with a probability of δ: see `_approximately`.
     """
     working = method.working_loss()
     if isinstance(working, PureDP):
         return abs(script.loss_against(mirror))
+    if isinstance(working, ApproxDP):
+        return _approximately(script, mirror)
     total = 0.0
     for mine, theirs in zip(script, mirror, strict=True):
         if isinstance(mine.primitive, Primitive):
@@ -177,6 +180,24 @@ def _realised(method: Any, pair: Pair, script: Recording, mirror: Recording) -> 
             price = mine.primitive.cost(ZCDP) if mine.inputs != theirs.inputs else ZCDP(0)
             total += _figure(price)
     return total
+
+
+def _approximately(script: Recording, mirror: Recording) -> float:
+    """Return the ε of a transcript under (ε, δ).
+
+    Steps without a δ of their own have an exact log-ratio. Of a step with one no single output says
+    anything, since it may be among the unlucky ones: where its inputs differ, it costs its ε, and
+    that they differ by no more than was declared is looked at apart.
+    """
+    exact, priced = 0.0, 0.0
+    for mine, theirs in zip(script, mirror, strict=True):
+        price = mine.primitive.cost(ApproxDP)
+        assert isinstance(price, ApproxDP)
+        if price.delta == 0:
+            exact += mine.log_probability() - theirs.log_probability()
+        elif mine.change(theirs).measured > 0:
+            priced += float(price.epsilon)
+    return abs(exact) + priced
 
 
 def _force(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.audit.classifier import Logistic
-from sfumato.audit.events import Event, best_threshold, loss_shown, lower, upper
+from sfumato.audit.events import Event, best_thresholds, loss_shown, lower, upper
 from sfumato.audit.features import Encoder, Flat, column_gaps, flatten
 from sfumato.audit.neighbours import Pair
 from sfumato.audit.replaying import fresh
@@ -328,14 +328,14 @@ def _test(
 ) -> AuditResult:
     """Choose the event on the second quarters and test it on the second halves."""
     chosen, threshold, best = "", 0.0, -math.inf
-    deltas = [point for point in {delta, *CURVE} if promised_at(claims, point) < math.inf]
+    promises = {point: promised_at(claims, point) for point in {delta, *CURVE}}
+    promises = {point: promised for point, promised in promises.items() if promised < math.inf}
     for name, (here, there) in scores.choice.items():
         # At the δ where it counts most: a zero-concentrated promise shows best at a large one.
-        for point in deltas:
-            at, shown = best_threshold(here, there, risk=risk, delta=point)
-            excess = shown - promised_at(claims, point)
-            if excess > best:
-                chosen, threshold, best = name, at, excess
+        found = best_thresholds(here, there, risk=risk, deltas=tuple(promises))
+        for promised, (at, shown) in zip(promises.values(), found, strict=True):
+            if shown - promised > best:
+                chosen, threshold, best = name, at, shown - promised
     here, there = scores.test[chosen]
     p = lower(int((here >= threshold).sum()), here.size, risk)
     q = upper(int((there >= threshold).sum()), there.size, risk)

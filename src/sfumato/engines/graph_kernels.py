@@ -14,6 +14,7 @@ import numpy as np
 
 __all__ = [
     "adjacency_rows",
+    "both_ends",
     "cliques_among",
     "cliques_of",
     "close_pairs",
@@ -25,6 +26,8 @@ __all__ = [
 
 #: Counts are carried over into a second word at this size.
 CARRY = 1 << 62
+#: Sums of whole numbers below this are exact in floating point.
+EXACT = float(1 << 53)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -100,13 +103,21 @@ def triangles_by_edge(starts: Any, neighbours: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _may_matter(best: Any, degree: int, other: int) -> bool:
-    """Tell whether nodes of these degrees could have (a, b) that no found pair dominates."""
-    for shared in range(other + 1):
-        half = degree + other - 2 * shared
-        if shared >= len(best) or best[shared] < half:
-            return True
-    return False
+def both_ends(starts: Any, neighbours: Any, counts: Any) -> Any:
+    """Return what `triangles_by_edge` does, at both ends of every edge."""
+    nodes = len(starts) - 1
+    both = counts.copy()
+    # Edge (v, w), w < v, stands in row w behind those of all v before: the rows are sorted.
+    place = np.empty(nodes, dtype=np.int64)
+    for node in range(nodes):
+        place[node] = starts[node]
+        for at in range(starts[node], starts[node + 1]):
+            if neighbours[at] >= node:
+                break
+            place[node] += 1
+            both[place[neighbours[at]]] = counts[at]
+            place[neighbours[at]] += 1
+    return both
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -119,21 +130,43 @@ def _found(best: Any, shared: int, half: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _count_shared(
-    starts: Any, neighbours: Any, node: int, counts: Any, touched: Any, adjacent: Any
-) -> int:
-    """Count the common neighbours of a node with every later one, and mark its own neighbours.
+def _least_degree(least: Any, first: int, degree: int, other: int) -> int:
+    """Return the least degree of a node that could have b ≥ least[a] with one of a larger degree.
 
-    Returns how many later nodes share any; they are listed in `touched`. Whoever calls sets
-    `counts` and `adjacent` back.
+    Of `first` ≤ a ≤ other only, `other` being the largest degree that is left; beyond it: none.
+    """
+    needed = other + 1
+    for shared in range(first, min(other + 1, len(least))):
+        # b is at most the sum of both degrees less 2a, and a at most the smaller degree.
+        needed = min(needed, max(shared, least[shared] + 2 * shared - degree))
+    return needed
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_shared(
+    starts: Any,
+    neighbours: Any,
+    node: int,
+    last: int,
+    ahead: Any,
+    counts: Any,
+    touched: Any,
+    adjacent: Any,
+) -> int:
+    """Count the common neighbours of a node with later ones up to `last`; mark its neighbours.
+
+    Returns how many of them share any; they are listed in `touched`. `ahead` holds for every node
+    the first place of its row that is not before this one: nodes are passed in order. Whoever
+    calls sets `counts` and `adjacent` back.
     """
     many = 0
     for at in range(starts[node], starts[node + 1]):
         middle = neighbours[at]
         adjacent[middle] = True
-        for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
+        ahead[middle] += 1
+        for second in range(ahead[middle], starts[middle + 1]):
             other = neighbours[second]
-            if other <= node:
+            if other > last:
                 break
             if counts[other] == 0:
                 touched[many] = other
@@ -146,21 +179,25 @@ def _count_shared(
 def frontier(starts: Any, neighbours: Any) -> Any:
     """Return the largest b of all pairs with at least a common neighbours, for each a; −1: none.
 
-    Nodes come by falling degree, and each is paired with later ones only; as soon as no two nodes
-    of the degrees that are left could add anything, the search ends.
+    Nodes come by falling degree, and each is paired with those later ones only whose degree is
+    large enough to add anything; as soon as there are none, the search ends.
     """
     nodes = len(starts) - 1
     widest = 0 if nodes == 0 else starts[1] - starts[0]
     best = np.full(widest + 1, -1, dtype=np.int64)
+    ahead = starts[:-1].copy()
     counts = np.zeros(nodes, dtype=np.int64)
     touched = np.empty(nodes, dtype=np.int64)
     adjacent = np.zeros(nodes, dtype=np.bool_)
+    last = nodes - 1
     for node in range(nodes - 1):
         degree = starts[node + 1] - starts[node]
-        following = starts[node + 2] - starts[node + 1]
-        if not _may_matter(best, degree, following):
+        needed = _least_degree(best + 1, 0, degree, starts[node + 2] - starts[node + 1])
+        while last > node and starts[last + 1] - starts[last] < needed:
+            last -= 1
+        if last == node:
             break
-        many = _count_shared(starts, neighbours, node, counts, touched, adjacent)
+        many = _count_shared(starts, neighbours, node, last, ahead, counts, touched, adjacent)
         for number in range(many):
             other = touched[number]
             shared = counts[other]
@@ -170,7 +207,7 @@ def frontier(starts: Any, neighbours: Any) -> Any:
             if best[shared] < half:
                 _found(best, shared, half)
         # Without a common neighbour: the first few nodes of the highest degree decide.
-        for other in range(node + 1, nodes):
+        for other in range(node + 1, last + 1):
             half = degree + starts[other + 1] - starts[other]
             if half <= best[0]:
                 break
@@ -187,31 +224,27 @@ def frontier(starts: Any, neighbours: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _may_be_wanted(least: Any, degree: int, other: int) -> bool:
-    """Tell whether nodes of these degrees could have (a, b) with b at least least[a]."""
-    for shared in range(1, min(other + 1, len(least))):
-        if degree + other - 2 * shared >= least[shared]:
-            return True
-    return False
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def close_pairs(starts: Any, neighbours: Any, least: Any) -> Any:
     """Return all pairs of a ≥ 1 common neighbours with b at least least[a], with their a and b.
 
     Pairs with more common neighbours than `least` is long are left out.
     """
     nodes = len(starts) - 1
+    ahead = starts[:-1].copy()
     counts = np.zeros(nodes, dtype=np.int64)
     touched = np.empty(nodes, dtype=np.int64)
     adjacent = np.zeros(nodes, dtype=np.bool_)
     size, filled = 1024, 0
     pairs = np.empty((size, 4), dtype=np.int64)
+    last = nodes - 1
     for node in range(nodes - 1):
         degree = starts[node + 1] - starts[node]
-        if not _may_be_wanted(least, degree, starts[node + 2] - starts[node + 1]):
+        needed = _least_degree(least, 1, degree, starts[node + 2] - starts[node + 1])
+        while last > node and starts[last + 1] - starts[last] < needed:
+            last -= 1
+        if last == node:
             break
-        many = _count_shared(starts, neighbours, node, counts, touched, adjacent)
+        many = _count_shared(starts, neighbours, node, last, ahead, counts, touched, adjacent)
         for number in range(many):
             other = touched[number]
             shared = counts[other]
@@ -236,6 +269,44 @@ def close_pairs(starts: Any, neighbours: Any, least: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _reaches(starts: Any, shared: Any, apart: Any, most: int) -> Any:
+    """Return for each node what any `most` of its edges weigh at most together."""
+    nodes = len(starts) - 1
+    reach = np.zeros(nodes, dtype=np.float64)
+    for node in range(nodes):
+        total, heaviest = 0.0, 0.0
+        for at in range(starts[node], starts[node + 1]):
+            total += apart[shared[at]]
+            heaviest = max(heaviest, apart[shared[at]])
+        reach[node] = min(total, most * heaviest)
+    return reach
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _weigh_shared(
+    starts: Any,
+    neighbours: Any,
+    node: int,
+    last: int,
+    ahead: Any,
+    shared: Any,
+    apart: Any,
+    joined: Any,
+    adjacent: Any,
+    sums: Any,
+) -> None:
+    """Add up the weights of both edges to every common neighbour, after `_count_shared`."""
+    for at in range(starts[node], starts[node + 1]):
+        middle = neighbours[at]
+        for second in range(ahead[middle], starts[middle + 1]):
+            other = neighbours[second]
+            if other > last:
+                break
+            weights = joined if adjacent[other] else apart
+            sums[other] += weights[shared[at]] + weights[shared[second]]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def weightiest_pairs(
     starts: Any,
     neighbours: Any,
@@ -245,9 +316,11 @@ def weightiest_pairs(
     joined: Any,
     slack: float,
 ) -> Any:
-    """Return the largest weight of a pair, and the pairs that have it or nearly so.
+    """Return the largest weight of a pair, and where it is not exact the pairs that come near it.
 
     The weight is that of the pair itself and Σ over common neighbours of those of their edges.
+    Below `EXACT` it is exact, and no pairs are returned. A pair is looked at only if what the edges
+    of its two nodes weigh could make it the heaviest.
 
     Parameters
     ----------
@@ -256,46 +329,56 @@ def weightiest_pairs(
     shared
         For every place of a row, how many common neighbours its edge has.
     own
-        The weight of a pair with a common neighbours.
+        The weight of a pair with a common neighbours: whole numbers that do not fall. It is as long
+        as the largest a asks for.
     apart, joined
-        The weight of an edge with a common neighbours, where the pair is not, or is, adjacent.
+        The weight of an edge with a common neighbours, where the pair is not, or is, adjacent;
+        whole numbers that do not fall, the second ones never larger than the first.
     slack
-        Pairs within this part of the largest are returned too, for an exact second look.
+        Pairs within this part of the largest are returned, for an exact second look.
     """
     nodes = len(starts) - 1
+    most = len(own) - 1
+    reach = _reaches(starts, shared, apart, most)
+    # What a pair of a node with this one or a later one gains from that one, at most; negative, so
+    # that it rises.
+    beyond = np.zeros(nodes, dtype=np.float64)
+    gain = 0.0
+    for node in range(nodes - 1, -1, -1):
+        gain = max(gain, reach[node] + own[min(most, starts[node + 1] - starts[node])])
+        beyond[node] = -gain
+    ahead = starts[:-1].copy()
     counts = np.zeros(nodes, dtype=np.int64)
-    far = np.zeros(nodes, dtype=np.float64)
-    near = np.zeros(nodes, dtype=np.float64)
+    sums = np.zeros(nodes, dtype=np.float64)
     touched = np.empty(nodes, dtype=np.int64)
     adjacent = np.zeros(nodes, dtype=np.bool_)
     largest = 0.0
     size, filled = 1024, 0
     pairs = np.empty((size, 2), dtype=np.int64)
     values = np.empty(size, dtype=np.float64)
-    for node in range(nodes):
-        many = 0
-        for at in range(starts[node], starts[node + 1]):
-            middle = neighbours[at]
-            adjacent[middle] = True
-            for second in range(starts[middle + 1] - 1, starts[middle] - 1, -1):
-                other = neighbours[second]
-                if other <= node:
-                    break
-                if counts[other] == 0:
-                    touched[many] = other
-                    many += 1
-                counts[other] += 1
-                far[other] += apart[shared[at]] + apart[shared[second]]
-                near[other] += joined[shared[at]] + joined[shared[second]]
+    for node in range(nodes - 1):
+        if largest < EXACT:
+            # Sums of whole numbers are exact below it: what does not exceed the largest is passed.
+            last = np.searchsorted(beyond, reach[node] - largest) - 1
+        else:
+            cut = largest * (1 - 2 * slack)
+            last = np.searchsorted(beyond, reach[node] - cut, side="right") - 1
+        if last <= node:
+            for at in range(starts[node], starts[node + 1]):
+                ahead[neighbours[at]] += 1
+            continue
+        many = _count_shared(starts, neighbours, node, last, ahead, counts, touched, adjacent)
+        _weigh_shared(starts, neighbours, node, last, ahead, shared, apart, joined, adjacent, sums)
         for number in range(many):
             other = touched[number]
-            value = own[counts[other]] + (near[other] if adjacent[other] else far[other])
+            value = own[counts[other]] + sums[other]
             counts[other] = 0
-            far[other] = 0.0
-            near[other] = 0.0
+            sums[other] = 0.0
             if value < largest * (1 - slack):
                 continue
             largest = max(largest, value)
+            if value < EXACT:
+                continue
             if filled == size:
                 # What has fallen behind meanwhile makes room before more is taken.
                 kept = 0
@@ -334,7 +417,7 @@ def _ones(word: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _local_rows(starts: Any, neighbours: Any, members: Any, place: Any) -> Any:
-    """Return for each member, as bits, which later members it is joined to.
+    """Return for each member, as bits, which later members it is joined to; members rise.
 
     `place` holds −1 for every node, and does so again afterwards.
     """
@@ -345,9 +428,12 @@ def _local_rows(starts: Any, neighbours: Any, members: Any, place: Any) -> Any:
     for number in range(many):
         node = members[number]
         for at in range(starts[node], starts[node + 1]):
+            # The neighbours of higher degree, which come first, are the few.
+            if neighbours[at] >= node:
+                break
             other = place[neighbours[at]]
-            if other > number:
-                rows[number, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
+            if other >= 0:
+                rows[other, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
     for number in range(many):
         place[members[number]] = -1
     return rows
@@ -427,7 +513,9 @@ def cliques_among(starts: Any, neighbours: Any, pairs: Any, size: int) -> Any:
                 first += 1
             else:
                 second += 1
-        if many >= size:
+        if size == 1:
+            counts[number, 0] = many
+        elif many >= size:
             rows = _local_rows(starts, neighbours, members[:many], place)
             _count_local(rows, size, counts[number])
     return counts

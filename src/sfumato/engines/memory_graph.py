@@ -111,7 +111,7 @@ class MemoryGraph:
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError("left and right must be two lists of nodes of the same length")
         pairs = np.stack([first, second], axis=1).astype(np.int64)
-        shared: Integers64 = cliques_among(*self._rows, pairs, 1)[:, 0]
+        shared: Integers64 = cliques_among(*self._sorted, self._rank[pairs], 1)[:, 0]
         return shared
 
     @cached_property
@@ -120,13 +120,18 @@ class MemoryGraph:
         return np.argsort(-self.degrees(), kind="stable")
 
     @cached_property
+    def _rank(self) -> Integers64:
+        """The place of each node in that order."""
+        rank = np.empty(self._nodes, dtype=np.int64)
+        rank[self._order] = np.arange(self._nodes)
+        return rank
+
+    @cached_property
     def _sorted(self) -> _Rows:
         """The rows with nodes numbered by falling degree."""
         from sfumato.engines.graph_kernels import renumbered
 
-        rank = np.empty(self._nodes, dtype=np.int64)
-        rank[self._order] = np.arange(self._nodes)
-        return _Rows(*renumbered(*self._rows, self._order, rank))
+        return _Rows(*renumbered(*self._rows, self._order, self._rank))
 
     @cached_property
     def _triangles_by_place(self) -> Integers64:
@@ -169,12 +174,19 @@ class MemoryGraph:
         a is the number of common neighbours of two nodes, b that of nodes joined to exactly one of
         them (the two themselves left out). Of a graph with fewer than two nodes there are none.
         """
+        return self._frontier
+
+    @cached_property
+    def _frontier(self) -> tuple[Integers64, Integers64]:
         from sfumato.engines.graph_kernels import frontier
 
         best = frontier(*self._sorted)
         following = np.append(best[1:], -1)
         shared = np.flatnonzero(best > following)
-        return shared.astype(np.int64), best[shared]
+        front = shared.astype(np.int64), best[shared]
+        for array in front:
+            array.flags.writeable = False
+        return front
 
     def close_pairs(self, least: Integers64) -> Integers64:
         """Return all pairs of a ≥ 1 common neighbours with b at least least[a].
@@ -259,7 +271,7 @@ class MemoryGraph:
         """Return for each pair the number of cliques among its common neighbours."""
         from sfumato.engines.graph_kernels import CARRY, cliques_among
 
-        counts = cliques_among(*self._rows, np.ascontiguousarray(pairs[:, :2]), size)
+        counts = cliques_among(*self._sorted, self._rank[pairs[:, :2]], size)
         return [int(low) + CARRY * int(high) for low, high in counts]
 
     def k_triangles(self, size: int) -> int:
@@ -269,29 +281,16 @@ class MemoryGraph:
 
     def k_triangle_change(self, size: int) -> int:
         """Return by how much one edge, added or removed, can change that number at most."""
-        from sfumato.engines.graph_kernels import weightiest_pairs
+        from sfumato.engines.graph_kernels import EXACT, both_ends, weightiest_pairs
 
-        shared = self._both_ends()
+        shared = both_ends(*self._sorted, self._triangles_by_place)
         most = int(max(shared.max(initial=0), self.most_common()))
         weights = [np.array([float(comb(a, k)) for a in range(most + 1)]) for k in (size, size - 1)]
         joined = np.concatenate([[0.0], weights[1][:-1]])
         largest, pairs = weightiest_pairs(*self._sorted, shared, *weights, joined, SLACK)
-        if largest < 2**53:
-            # Sums of whole numbers below 2^53 are exact in floating point.
+        if largest < EXACT:
             return int(largest)
         return max((self._k_triangle_change(int(i), int(j), size) for i, j in pairs))
-
-    def _both_ends(self) -> Integers64:
-        """Return for every place of the sorted rows the triangles of its edge."""
-        places, owner = self._forward
-        starts, neighbours = self._sorted
-        counts = self._triangles_by_place.copy()
-        # Edge (v, w), w < v, stands in row v among the first and in row w among the last; the
-        # rows are sorted, so that both orders are the same sort by (w, v).
-        backward = np.flatnonzero(np.repeat(np.arange(self._nodes), np.diff(starts)) < neighbours)
-        order = np.lexsort((owner, neighbours[places]))
-        counts[backward] = counts[places[order]]
-        return counts
 
     def _k_triangle_change(self, left: int, right: int, size: int) -> int:
         """Return the change for one pair, in integers; nodes are numbered by degree."""

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import LARGEST_COUNT
+from sfumato.mechanisms.summing import log_sum
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, StatefulPrimitive
 
@@ -31,10 +32,6 @@ _BLOCK = 128
 _WINDOW = 4096
 #: … or fewer, so that not more than this many probabilities are held at once.
 _CELLS = 1 << 22
-#: What is left out of that sum is at most this part of it.
-_TRUNCATION = 1e-17
-
-LogTerms: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def threshold_share(positives: int, *, monotone: bool) -> Fraction:
@@ -146,7 +143,8 @@ class AboveThreshold(StatefulPrimitive):
         """Return the log-probability of all answers, the hidden noise summed out.
 
         Terms are summed outward from the largest one. They are log-concave in the hidden noise,
-        so that their ratios fall and a geometric series bounds what is left out.
+        so that their ratios fall and a geometric series bounds what is left out. Where they change
+        slowly, whole blocks are summed at once (`summing`).
         """
         if len(values) != len(outputs) or not self._possible(outputs):
             return -math.inf
@@ -163,7 +161,10 @@ class AboveThreshold(StatefulPrimitive):
         def log_terms(hidden: NDArray[np.float64]) -> NDArray[np.float64]:
             return _log_terms(hidden, margins, above, times, *scales)
 
-        return _log_sum(log_terms, max(2, min(_WINDOW, _CELLS // max(len(asked), 1))))
+        # Where a term passes from one side of a two-sided law to the other.
+        kinks = np.unique(np.append(margins + ~above, 0.0))
+        width = max(2, min(_WINDOW, _CELLS // max(len(asked), 1)))
+        return log_sum(log_terms, kinks, scale=min(scales), width=width)
 
     def change(self, values: Sequence[int], neighbours: Sequence[int]) -> Change:
         """Measure the largest change of an answer, all in one direction if monotone."""
@@ -243,38 +244,3 @@ def _log_terms(
     signed = np.where(above[None, :], least, 1 - least)
     total: NDArray[np.float64] = logs + _log_survival(signed, query_scale) @ times
     return total
-
-
-def _log_sum(log_terms: LogTerms, width: int) -> float:
-    """Return ln Σ e^(log_terms(ρ)) over all integers ρ, for log-concave terms."""
-    mode = _mode(log_terms)
-    window = np.arange(width, dtype=np.float64)
-    centre = float(log_terms(np.array([mode]))[0])
-    total = 0.0
-    for offset, sign in ((0.0, 1.0), (1.0, -1.0)):
-        while True:
-            terms = np.exp(log_terms(mode + sign * (offset + window)) - centre)
-            total += math.fsum(terms)
-            offset += width
-            ratio = terms[-1] / terms[-2] if terms[-2] > 0 else 0.0
-            if ratio < 1 and terms[-1] * ratio / (1 - ratio) <= _TRUNCATION * total:
-                break
-    return centre + math.log(total)
-
-
-def _mode(log_terms: LogTerms) -> float:
-    """Return where log-concave terms are largest: the first ρ after which they do not rise."""
-
-    def rises(at: int) -> bool:
-        left, right = log_terms(np.array([at, at + 1], dtype=np.float64))
-        return bool(right > left)
-
-    low, high = -1, 0
-    while not rises(low):
-        low *= 2
-    while rises(high):
-        high = 2 * high + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if rises(middle) else (low, middle)
-    return float(high)
