@@ -11,6 +11,7 @@ tails    the error that is exceeded once in twenty times, over that of the ladde
 speed    a whole ladder release of triangles and of 4-cliques beside igraph, which is run by the
          Python interpreter that `--igraph` names
 scale    a power-law graph of 5 million edges and a largest degree of about 5,000
+clustering  clustering coefficients of all nodes and of one (`graph_clustering.py`)
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import resource
 import subprocess
 import tempfile
@@ -30,13 +30,16 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.graph import Graph, GraphPublic, read_graph
+from graph_clustering import clustering
+from graph_data import loaded
+from sfumato.data.graph import Graph, GraphPublic
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SLIDE, SubgraphCount
 from sfumato.mechanisms.ladder import LadderInput, ladder_quantile
 
+SECTIONS = ("counts", "errors", "tails", "speed", "scale", "clustering")
 EPSILONS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 SHAPES = (Shape("triangle", 3), Shape("star", 3), Shape("clique", 4), Shape("k-triangle", 2))
 #: Nodes, edges and the four counts.
@@ -75,14 +78,6 @@ LADDER = {
     ("ca-GrQc", "clique"): (0.84, 0.165, 0.044, 0.0156, 0.0064, 0.003),
     ("ca-GrQc", "k-triangle"): (0.541, 0.115, 0.034, 0.0132, 0.0058, 0.0028),
 }
-
-
-def loaded(name: str) -> Graph:
-    """Return a graph of the data folder, whose nodes are those that its edges name."""
-    folder = os.environ.get("SFUMATO_DATA")
-    if not folder:
-        raise SystemExit("set SFUMATO_DATA to the folder that holds graphs/")
-    return read_graph(Path(folder) / "graphs" / f"{name}.txt.xz", "named")
 
 
 def line(label: str, cells: Iterable[str], width: int = 11) -> None:
@@ -275,9 +270,10 @@ def scale() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", choices=["counts", "errors", "tails", "speed", "scale"])
+    parser.add_argument("section", choices=SECTIONS)
     parser.add_argument("--data", nargs="*", default=None, help="some of the graphs")
     parser.add_argument("--igraph", help="a Python interpreter that has igraph")
+    parser.add_argument("--repeats", type=int, default=1000, help="releases about one node")
     given = parser.parse_args()
     names = given.data or list(KNOWN)
     if given.section == "counts":
@@ -286,6 +282,8 @@ def main() -> None:
         speed(given.data or ["email-Enron", "ca-AstroPh"], given.igraph)
     elif given.section == "scale":
         scale()
+    elif given.section == "clustering":
+        clustering(given.data, given.repeats)
     else:
         errors(names, tails=given.section == "tails")
 

@@ -58,7 +58,7 @@ def test_local_sensitivities_are_exact_on_all_graphs_of_four_nodes(shape):
         }
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(random_graphs(most=8), st.sampled_from(SHAPES), st.booleans())
 def test_every_ladder_is_one(given_graph, shape, paper):
     """I₀ bounds the change, and I_t of a neighbour is at most I_{t+1}."""
@@ -71,7 +71,7 @@ def test_every_ladder_is_one(given_graph, shape, paper):
         assert all(mine <= after for mine, after in zip(theirs, own[1:], strict=False))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(random_graphs(least=4))
 def test_the_tight_ladder_of_cliques_is_no_wider(given_graph):
     nodes, edges = given_graph

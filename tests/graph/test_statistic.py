@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato import noise
-from sfumato.audit import canonical_pairs, examine
+from sfumato.audit import Pair, canonical_pairs, examine
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.statistic import GraphStatistic
 from sfumato.mechanisms.ladder import LadderNoise
@@ -53,6 +53,11 @@ class Suite(MethodSuite):
 
 class TestModularity(Suite):
     options: ClassVar = {"expression": "modularity", "groups": GROUPS, "between": (-0.5, 1)}
+
+
+class TestModularityOfManyGroups(Suite):
+    options: ClassVar = {"expression": "modularity", "groups": [0, 0, 1, 2, 3], "between": (-1, 1)}
+    sampled = False
 
 
 class TestDegreeOverEdges(Suite):
@@ -105,6 +110,7 @@ def released(expression, data=None, *, epsilon=10**4, seed=1, **options):
         ("triangles(v) / choose2(degree(v))", {"node": 1}, 2 / 3),
         ("share(triangles(v), wedges(v))", {"node": 3}, 1 / 3),
         ("modularity", {"groups": GROUPS}, 4 / 6 - (8 / 12) ** 2 - (4 / 12) ** 2),
+        ("modularity", {"groups": [0, 0, 1, 2, 3]}, 1 / 6 - (25 + 9 + 9 + 1) / 144),
         ("block(0, 1) / edges", {"groups": GROUPS}, 2 / 6),
         ("sum(degrees ** 2) / sum(degrees)", {}, 32 / 12),
         ("stars(3) + cliques(3) + k_triangles(2)", {}, 3 + 2 + 1),
@@ -186,6 +192,23 @@ def test_smooth_bounds_keep_what_they_declare_on_neighbours(options):
             assert all(change.holds for _, change in script.changes(mirror))
 
 
+def test_replay_prices_a_step_with_a_delta_and_looks_at_the_others_exactly():
+    method = GraphStatistic(epsilon=1, delta="1e-4", expression="sum(node_triangles) / edges")
+    here, there = graph(5, EDGES), graph(5, EDGES - {(1, 2)})
+    findings = examine(method, Pair("an edge", here, there), seeds=(1, 2))
+    assert findings.passed and findings.largest == pytest.approx(1)
+    # Without a triangle to lose, only the smooth bound of the vector may differ.
+    same = examine(method, Pair("nothing", here, here), seeds=(1,))
+    assert same.passed and same.largest == 0
+
+
+def test_replay_refutes_too_little_noise_beside_a_step_with_a_delta(monkeypatch):
+    Suite().halve_noise(monkeypatch)
+    method = GraphStatistic(epsilon=1, delta="1e-4", expression="sum(node_triangles) / edges")
+    pair = Pair("an edge", graph(5, EDGES), graph(5, EDGES - {(1, 2)}))
+    assert examine(method, pair, seeds=(1, 2)).largest == pytest.approx(1.5)
+
+
 @pytest.mark.parametrize("expression", ["clustering(0)", "mean_clustering", "wedges(0)"])
 def test_the_loss_of_every_transcript_stays_within_epsilon(expression):
     method = GraphStatistic(epsilon=1, expression=expression)
@@ -262,6 +285,31 @@ def test_nodes_and_groups_are_called_by_their_names():
     assert released("block('red', 'blue')", data, groups=["red", "blue", "blue"]).value == 1
     vector = released("degrees / 1", data)
     assert vector.files()["entries.csv"].splitlines()[1] == b"Ada,1.0,0.0,0.0"
+
+
+def test_entries_are_called_by_what_they_run_over_however_many_they_are():
+    # Three nodes, and three cells of the table of two groups.
+    data = Graph([("Ada", "Ben"), ("Ben", "Cleo")], ["Ada", "Ben", "Cleo"])
+    options = {"groups": ["red", "blue", "blue"]}
+    assert released("blocks / edges", data, **options).entries == ("0", "1", "2")
+    for over_nodes in ("degrees", "2 * degrees / sum(blocks)", "sqrt(degrees) + edges"):
+        assert released(over_nodes, data, **options).entries == ("Ada", "Ben", "Cleo")
+    assert released("sum(degrees)", data).entries == ()
+
+
+def test_modularity_of_many_groups_is_quick_and_right():
+    # 400 groups of two: pairs are joined, and each group is joined to the next.
+    nodes = 800
+    edges = {(i, i + 1) for i in range(nodes - 1)}
+    groups = [node // 2 for node in range(nodes)]
+    found = released("modularity", graph(nodes, edges), groups=groups)
+    degrees = np.array([3, *[4] * 398, 3])
+    truth = 400 / 799 - (degrees**2).sum() / (4 * 799**2)
+    assert found.value == pytest.approx(truth, rel=1e-6)
+    assert set(found.measured) == {"group_ends"}
+    # One edge more or less matters little among 799; noise of ε = 1 in 800 numbers stays small.
+    noisy = released("modularity", graph(nodes, edges), groups=groups, epsilon=1)
+    assert 0 < noisy.standard_error < 0.2
 
 
 def test_files_say_the_statistic_and_its_units():

@@ -14,7 +14,7 @@ from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.smooth import SmoothLaplace
 from tests.graph.graphs import all_graphs, engine, graph, toggled
 
-FIXED = ["edges", "degree(1)", "degrees", "blocks"]
+FIXED = ["edges", "degree(1)", "degrees", "blocks", "group_ends"]
 FOLLOWING = [
     "triangles",
     "triangles(1)",
@@ -139,6 +139,7 @@ def test_values_are_what_their_names_say():
             "degree(1)": [len(around[1])],
             "degrees": [len(near) for near in around],
             "blocks": inside,
+            "group_ends": [2 * inside[0], 2 * inside[2], inside[1], inside[1]],
             "triangles": [sum(closed) // 3],
             "triangles(1)": [closed[1]],
             "wedges": [sum(wedges)],

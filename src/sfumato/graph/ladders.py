@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.engines.counts import GraphCounts
 from sfumato.graph.shapes import Shape
 
-__all__ = ["ladder", "last_rung", "local_sensitivities"]
+__all__ = ["k_triangle_growth", "ladder", "last_rung", "local_sensitivities"]
 
 #: Rungs further out than this are said with a probability below e to the minus this.
 _NEGLIGIBLE = 30
@@ -119,13 +119,13 @@ def _k_triangle(
         widths.append(min(width, cap))
         if width >= cap:
             break
-        width += _growth(shared, size, published=published)
+        width += k_triangle_growth(shared, size, published=published)
         shared += 1
     return widths
 
 
-def _growth(shared: int, size: int, *, published: bool) -> int:
-    """Return how much one edge can add to the change of any pair.
+def k_triangle_growth(shared: int, size: int, *, published: bool) -> int:
+    """Return how much one edge can add to the change of k-triangles at any pair.
 
     The printed bound misses an edge between two common neighbours of the pair, which raises four
     edges at once.
@@ -160,7 +160,6 @@ class _Pairs:
         self.cap = cap
         self.steps = np.arange(rungs)
         self.shared, self.half = graph.pair_frontier()
-        self.done: set[tuple[int, int]] = set()
         # Binomials this small are exact as floats after rounding; others are kept as integers.
         self.exact = cap < _EXACT_CAP and inner < _EXACT_INNER
         self.best: NDArray[Any] = np.zeros(rungs, dtype=np.float64 if self.exact else object)
@@ -173,21 +172,21 @@ class _Pairs:
             if shared < self.inner:
                 self._take(0, shared, half)
         self._look_at(self._front())
-        wanted = self._wanted()
+        wanted = self.graph.close_pairs(self._least())
+        # The most promising first: they may make the others needless. What was found only grows,
+        # so that nothing is wanted later that was not wanted at first.
+        wanted = wanted[np.lexsort((wanted[:, 3], wanted[:, 2]))[::-1]]
         while len(wanted):
-            # The most promising first: they may make the others needless. What was found only
-            # grows, so that nothing new is wanted once all that was wanted is done.
-            order = np.lexsort((wanted[:, 3], wanted[:, 2]))[::-1]
-            self._look_at(wanted[order[:_ROUND]])
-            wanted = self._wanted() if len(wanted) > _ROUND else wanted[:0]
+            self._look_at(wanted[:_ROUND])
+            wanted = wanted[_ROUND:]
+            wanted = wanted[wanted[:, 3] >= self._least()[wanted[:, 2]]]
         return [int(width) for width in self.best]
 
     def _look_at(self, pairs: NDArray[np.int64]) -> None:
         """Count the cliques of pairs and take them into the maximum."""
         cliques = self.graph.cliques_among(pairs, self.inner)
         largest: dict[tuple[int, int], int] = {}
-        for (left, right, shared, half), count in zip(pairs.tolist(), cliques, strict=True):
-            self.done.add((left, right))
+        for (shared, half), count in zip(pairs[:, 2:].tolist(), cliques, strict=True):
             largest[shared, half] = max(count, largest.get((shared, half), 0))
         for (shared, half), count in largest.items():
             self._take(count, shared, half)
@@ -199,19 +198,14 @@ class _Pairs:
         least[: self.inner] = _NEVER
         return self.graph.close_pairs(least)
 
-    def _wanted(self) -> NDArray[np.int64]:
-        """Return the pairs, not looked at yet, that could be above what was found."""
+    def _least(self) -> NDArray[np.int64]:
+        """Return for each a the least b with which a pair could be above what was found."""
         least = np.full(int(self.shared.max(initial=0)) + 1, _NEVER, dtype=np.int64)
         found = self.best.astype(np.float64) * (1.0 if self.exact else 1 - 1e-9)
         for shared in range(self.inner, len(least)):
             most = int(self.half[np.searchsorted(self.shared, shared)])
             least[shared] = self._least_half(shared, most, found)
-        if (least == _NEVER).all():
-            return np.zeros((0, 4), dtype=np.int64)
-        pairs = self.graph.close_pairs(least)
-        fresh = np.array([tuple(pair) not in self.done for pair in pairs[:, :2].tolist()], bool)
-        wanted: NDArray[np.int64] = pairs[fresh]
-        return wanted
+        return least
 
     def _least_half(self, shared: int, most: int, found: Floats) -> int:
         """Return the least b up to `most` with which a pair of so many could matter."""

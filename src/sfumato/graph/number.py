@@ -24,15 +24,20 @@ class NumberRelease(Release):
         The 95 % margin of its noise where that is public; `None` where the noise follows the data.
     largest
         The largest value it could have on these nodes. Public.
+    note
+        What else a reader must know, in a sentence.
     """
 
     kind = "number"
 
-    def __init__(self, what: str, value: int, *, margin: float | None, largest: int) -> None:
+    def __init__(
+        self, what: str, value: int, *, margin: float | None, largest: int, note: str = ""
+    ) -> None:
         self.what = what
         self.value = value
         self.margin = margin
         self.largest = largest
+        self.note = note
 
     @property
     def possible(self) -> int:
@@ -44,6 +49,8 @@ class NumberRelease(Release):
         document = {"what": self.what, "value": str(self.value), "possible": str(self.possible)}
         if self.margin is not None:
             document["margin"] = f"{self.margin:.6g}"
+        if self.note:
+            document["note"] = self.note
         return {"number.json": canonical(document) + b"\n"}
 
     def agrees(self, files: dict[str, bytes]) -> bool:
@@ -62,7 +69,8 @@ class NumberRelease(Release):
             if self.margin is None
             else f"± {self.margin:,.4g}, 19 times in 20"
         )
-        return f"The graph has about {self.possible:,} {self.what} ({off})."
+        told = f"The graph has about {self.possible:,} {self.what} ({off})."
+        return f"{told} {self.note}" if self.note else told
 
     def plot(self) -> Any:
         """Return a figure with the number and its margin."""

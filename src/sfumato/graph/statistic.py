@@ -7,17 +7,21 @@ divide and conquer: what is hard to hide as a whole is made of parts that are ea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.units import graph_vocabulary
+from sfumato.graph.units import graph_vocabulary, runs_over_nodes
 from sfumato.mechanisms.expression.method import FormulaMethod
 from sfumato.mechanisms.expression.parameters import Groups, Name
 from sfumato.mechanisms.expression.reading import Vocabulary
 from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
-from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
+from sfumato.privacy.parameters import DELTA, Flag, OneOf, OrNone, parameter
 
 __all__ = ["GraphStatistic"]
+
+#: The share of a unit's ε that tells the scale of its noise, where a standard error is asked for.
+ERROR_SHARE = Fraction(1, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +37,24 @@ class GraphStatistic(FormulaMethod[Graph]):
         `mean`, `sqrt`, `log`, `exp`, `abs`. Units: `edges`, `degree(v)`, `degrees`, `triangles`,
         `triangles(v)`, `wedges`, `wedges(v)`, `stars(k)`, `cliques(k)`, `k_triangles(k)`,
         `clustering(v)`, `mean_clustering`, `node_triangles`, `node_clustering`, `blocks`,
-        `block(a, b)`. The public number of `nodes`. Formulas by name: `density`, `mean_degree`,
-        `transitivity`, `modularity`.
+        `block(a, b)`, `group_ends`. The public number of `nodes`. Formulas by name: `density`,
+        `mean_degree`, `transitivity`, `modularity`.
     delta
         Needed by vectors whose noise follows the graph (`node_triangles`, `node_clustering`). With
         `noise="smooth"` single numbers then get Laplace instead of Cauchy noise.
     node
         What `v` stands for.
     groups
-        The public group of each node, for `blocks`, `block(a, b)` and `modularity`.
+        The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`.
     split
         How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
     guess
         Public guesses at the values of the units, made without looking at the graph.
     noise
         `"smooth"` takes smooth bounds where `"auto"` takes a ladder.
+    standard_error
+        Whether to pay for a standard error where the size of a noise follows the graph: a fifth of
+        the ε of each such unit tells that size, with noise of its own. It is an estimate.
     floor
         The least a denominator may be; denominators are taken to be positive.
     between
@@ -67,6 +74,7 @@ class GraphStatistic(FormulaMethod[Graph]):
     node: Any = parameter(OrNone(Name()), None)
     groups: Any = parameter(OrNone(Groups()), None)
     noise: str = parameter(OneOf(("auto", "smooth")), "auto")
+    standard_error: bool = parameter(Flag(), False)
 
     def loss(self) -> Loss:
         """Return ε, or (ε, δ)."""
@@ -80,18 +88,27 @@ class GraphStatistic(FormulaMethod[Graph]):
         units = self._term(public, self.expression).units
         if self.delta is not None and not any(unit.statistic.needs_delta for unit in units):
             raise ValueError("no unit of this formula costs a delta; leave it out")
+        if self.standard_error and all(plan.scale is None for plan in self._plans(public)):
+            raise ValueError(
+                "every noise of this formula has a public size, so that its standard error is told "
+                "anyway; leave standard_error out"
+            )
+
+    @property
+    def _error_share(self) -> Fraction | None:
+        return ERROR_SHARE if self.standard_error else None
 
     def _vocabulary(self, public: GraphPublic) -> Vocabulary:
         return graph_vocabulary(
             public,
             node=self.node,
             groups=self.groups,
-            noise=self.noise,
+            noise="told" if self.standard_error else self.noise,
             approximate=self.delta is not None,
         )
 
     def _entries(self, public: GraphPublic, many: int) -> tuple[str, ...]:
         """Return the names of the nodes where there is an entry for each."""
-        if many == public.nodes:
+        if runs_over_nodes(self._term(public, self.expression)):
             return tuple(public.label(place) for place in range(many))
         return super()._entries(public, many)

@@ -1,7 +1,8 @@
 """How many triangles, stars, cliques or k-triangles a graph has.
 
 The noise follows the graph's own sensitivity: by a ladder, or by a smooth bound with Cauchy noise.
-Which of them is taken is decided by the shape, the number of nodes and ε, never by the graph.
+Which of them is taken is decided by the shape, the number of nodes and ε, never by the graph. Two
+others, which take several steps and can tell how large their noise was, are taken if asked for.
 """
 
 from __future__ import annotations
@@ -14,19 +15,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.count_law import CountLaw
 from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
 from sfumato.graph.margins import margin
+from sfumato.graph.noisy_ls import NoisyCount, NoisyLocalSensitivity
 from sfumato.graph.number import NumberRelease
+from sfumato.graph.recursive import RecursiveCount
 from sfumato.graph.shapes import SHAPES, Shape
-from sfumato.mechanisms.ladder import LadderInput, LadderNoise, ladder_quantile
+from sfumato.mechanisms.ladder import LadderInput, LadderNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput
 from sfumato.mechanisms.smooth_calibration import smooth_maximum
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
-from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import Flag, OneOf, OrNone, Whole, parameter
+from sfumato.privacy.parameters import DELTA, Flag, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
 
@@ -34,7 +38,7 @@ __all__ = ["SubgraphCount"]
 
 #: The label of the count in transcripts.
 COUNT = "count"
-MECHANISMS = ("auto", "ladder", "smooth", "laplace")
+MECHANISMS = ("auto", "ladder", "smooth", "laplace", "noisy-ls", "recursive")
 #: Plain noise is drawn in 64 bits; its scale stays below this.
 LARGEST_SCALE = 2**52
 #: Smooth noise is the better one while ε times the usual number of common neighbours, about the
@@ -61,7 +65,12 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         The size of a star, clique or k-triangle.
     mechanism
         `"ladder"`, `"smooth"` (Cauchy noise on a smooth bound; triangles and stars), `"laplace"`
-        (noise of the global sensitivity), or `"auto"`.
+        (noise of the global sensitivity), `"noisy-ls"` (noise of the local sensitivity, itself told
+        with noise; costs δ and tells its margin), `"recursive"` (no edge counts for more than a
+        limit that is chosen privately; small graphs), or `"auto"`, one of the first two.
+    delta
+        The probability that noise of the local sensitivity is too small; for `"noisy-ls"` only. It
+        should be far below one over the number of edges.
     rungs
         For cliques, `"tight"` or the wider `"paper"` ladder.
     variant
@@ -82,6 +91,7 @@ class SubgraphCount(Method[Graph, NumberRelease]):
     shape: str = parameter(OneOf(SHAPES), "triangle")
     k: int | None = parameter(OrNone(Whole(2)), None)
     mechanism: str = parameter(OneOf(MECHANISMS), "auto")
+    delta: Number | None = parameter(OrNone(DELTA), None)
     rungs: str = parameter(OneOf(("tight", "paper")), "tight")
     variant: str = parameter(OneOf(("proved", "published")), "proved")
     accept_unproven: bool = parameter(Flag(), False)
@@ -96,9 +106,14 @@ class SubgraphCount(Method[Graph, NumberRelease]):
                 "smooth noise needs the local sensitivity at every distance, which is known for "
                 f"triangles and stars; use the ladder for {shape.words}"
             )
+        if (self.mechanism == "noisy-ls") != (self.delta is not None):
+            raise ValueError(
+                "mechanism='noisy-ls' and delta=… belong together: its noise is too small with a "
+                "probability of delta, and no other mechanism here fails"
+            )
         if not self._proved and not self.accept_unproven:
             raise ValueError(
-                f"the published ladder of {shape.words} is not private; use variant='proved', or "
+                f"the published bound for {shape.words} is not private; use variant='proved', or "
                 "set accept_unproven=True for a comparison that promises nothing"
             )
 
@@ -122,6 +137,10 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         """Proved, but for the printed ladder of k-triangles."""
         return Basis.PROVED if self._proved else Basis.PUBLISHED
 
+    def loss(self) -> Loss:
+        """Return ε, or (ε, δ)."""
+        return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
+
     def chosen(self, public: GraphPublic) -> str:
         """Return which mechanism is used, from public facts."""
         if self.mechanism != "auto":
@@ -141,11 +160,37 @@ class SubgraphCount(Method[Graph, NumberRelease]):
                     f"about 2**{cap.bit_length()}: plain noise of that scale says nothing; use "
                     "the ladder"
                 )
+        elif self.chosen(public) == "noisy-ls":
+            NoisyCount.require(self._shape, public, self._epsilon(public))
+        elif self.chosen(public) == "recursive":
+            RecursiveCount.require(self._shape, public)
 
     def _epsilon(self, public: GraphPublic) -> Fraction:
         limit, _ = self.record_budget(public)
-        assert isinstance(limit, PureDP)
+        assert isinstance(limit, PureDP | ApproxDP)
         return limit.epsilon
+
+    def _several(self, public: GraphPublic) -> NoisyCount | RecursiveCount | None:
+        """Return the mechanism that takes several steps; `None` if one primitive does all."""
+        shape, epsilon = self._shape, self._epsilon(public)
+        if shape.global_sensitivity(public.nodes) == 0:
+            return None
+        if self.mechanism == "recursive":
+            return RecursiveCount(shape, public.nodes, epsilon)
+        if self.mechanism != "noisy-ls":
+            return None
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, ApproxDP)
+        return NoisyCount(
+            NoisyLocalSensitivity(
+                epsilon=epsilon,
+                delta=limit.delta,
+                nodes=public.nodes,
+                shape=shape.name,
+                size=shape.size,
+                published=self.variant == "published",
+            )
+        )
 
     def _primitive(self, public: GraphPublic) -> LadderNoise | SmoothCauchy | GeometricNoise:
         epsilon = self._epsilon(public)
@@ -163,6 +208,12 @@ class SubgraphCount(Method[Graph, NumberRelease]):
     def plan(self, public: GraphPublic) -> Plan:
         """Return the plan; how large the noise is follows the graph and cannot be told before."""
         self.check(public)
+        several = self._several(public)
+        steps = (self._step(public),) if several is None else several.plan_steps(self.loss())
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+
+    def _step(self, public: GraphPublic) -> PlanStep:
+        """Return what is planned where one primitive does all."""
         primitive, shape = self._primitive(public), self._shape
         if isinstance(primitive, GeometricNoise):
             off = margin(primitive)
@@ -172,20 +223,23 @@ class SubgraphCount(Method[Graph, NumberRelease]):
             words = {"ladder noise": "ladder", "smooth Cauchy noise": "smooth, Cauchy"}
             noise, figures = words[primitive.kind], {}
             error = "follows the graph, so it is private; expected_error tells the custodian"
-        step = PlanStep(
+        return PlanStep(
             what=f"the number of {shape.words}",
             loss=self.loss(),
             noise=noise,
             error=error,
             figures=figures,
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
 
     def _measure(self, data: Graph, budget: Budget) -> None:
         self.measure_count(data, budget)
 
     def measure_count(self, data: Graph, budget: Budget) -> None:
         """Measure the count from a slice of somebody's budget."""
+        several = self._several(data.public)
+        if several is not None:
+            several.measure(data, budget)
+            return
         primitive = self._primitive(data.public)
         budget.measure(primitive, self._input(primitive, data), label=COUNT)
 
@@ -226,18 +280,37 @@ class SubgraphCount(Method[Graph, NumberRelease]):
 
         Notes
         -----
-        The figure follows the graph: it is for the custodian's eyes and may not be published.
+        The figure follows the graph: it is for the custodian's eyes and may not be published. Where
+        several steps are taken, it is that of the last, had the noise before it been zero.
         """
+        several = self._several(data.public)
+        if isinstance(several, RecursiveCount):
+            return several.expected_error(data, probability)
+        return self.law(data).quantile(probability)
+
+    def law(self, data: Graph) -> CountLaw:
+        """Return what a release could say, and how likely each of it is. NOT private.
+
+        Parameters
+        ----------
+        data
+            The private graph.
+
+        Notes
+        -----
+        Where several steps are taken, it is that of the last, had the noise before it been zero;
+        the recursive mechanism's is around what its limit leaves.
+        """
+        several = self._several(data.public)
+        if several is not None:
+            return several.law(data)
         primitive = self._primitive(data.public)
-        given = self._input(primitive, data)
-        if isinstance(primitive, LadderNoise):
-            return ladder_quantile(given, probability, epsilon=primitive.epsilon, cap=primitive.cap)
-        if isinstance(primitive, GeometricNoise):
-            return math.ceil(-math.log1p(-probability) * float(primitive.scale))
-        scale = float(given.bound * primitive.calibration.factor)
-        return math.ceil(scale * math.tan(math.pi * probability / 2))
+        return CountLaw(primitive, self._input(primitive, data))
 
     def _build(self, public: GraphPublic, transcript: Transcript) -> NumberRelease:
+        several = self._several(public)
+        if several is not None:
+            return several.number(transcript)
         return self.number(public, transcript[COUNT])
 
     def number(self, public: GraphPublic, said: Any) -> NumberRelease:

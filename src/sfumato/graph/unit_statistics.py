@@ -31,6 +31,9 @@ FINE_GRID = -40
 #: bound whose density falls with the fourth power, which has a mean and a variance.
 LADDER_UP_TO = Fraction(29, 5)
 
+#: Where the scale is told, its logarithm has to change by little: more of ε pays for the move.
+FINITE_SLIDE = Fraction(3, 4)
+
 
 @dataclass(frozen=True)
 class FollowingStatistic:
@@ -54,6 +57,9 @@ class FollowingStatistic:
         Whether a smooth bound gets Laplace noise, which costs δ, or Cauchy noise.
     usual
         A public guess at U(0), for sharing a budget.
+    finite
+        Whether the noise needs a finite variance, so that a scale that is told says something:
+        then there is no ladder, and numbers are said in fine steps even where they are whole.
     """
 
     count: Callable[[GraphCounts], Any]
@@ -64,6 +70,7 @@ class FollowingStatistic:
     ladder: bool = True
     approximate: bool = False
     usual: float = 1.0
+    finite: bool = False
 
     @property
     def needs_delta(self) -> bool:
@@ -77,17 +84,21 @@ class FollowingStatistic:
 
     @property
     def _grid(self) -> int:
-        return 0 if self.whole else FINE_GRID
+        return 0 if self.whole and not self.finite else FINE_GRID
 
     def primitive(
         self, epsilon: Fraction, delta: Fraction | None
     ) -> LadderNoise | SmoothCauchy | SmoothLaplace:
         """Return ladder noise, Laplace noise if there is a δ, or Cauchy noise."""
-        climbs = self.ladder and (self.whole or epsilon <= LADDER_UP_TO)
+        climbs = self.ladder and not self.finite and (self.whole or epsilon <= LADDER_UP_TO)
         if self.cap == 0 or climbs:
             # Without an edge to add or remove nothing changes, and nothing is hidden.
             return LadderNoise(epsilon=epsilon, cap=self._steps(self.cap))
         if delta is None:
+            if self.finite:
+                return SmoothCauchy(
+                    epsilon=epsilon, grid_exponent=self._grid, power=4, slide=FINITE_SLIDE
+                )
             power = 4 if self.ladder else 2
             return SmoothCauchy(epsilon=epsilon, grid_exponent=self._grid, power=power)
         return SmoothLaplace(
@@ -134,7 +145,7 @@ class FollowingStatistic:
             return np.zeros(self.entries)
         step = Fraction(2) ** self._grid
         if not isinstance(primitive, SmoothLaplace):
-            return int(said) if self.whole else int(said) * step
+            return int(said) if self._grid == 0 else int(said) * step
         numbers = [int(entry) * step for entry in said]
         return numbers[0] if self.entries is None else np.array([float(n) for n in numbers])
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import comb, isqrt
 from typing import Any
 
@@ -23,12 +24,17 @@ from sfumato.graph.shapes import Shape
 from sfumato.graph.unit_statistics import FollowingStatistic
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.expression.reading import Argument, Vocabulary
-from sfumato.mechanisms.expression.terms import Constant, Item, Ratio, Term, Total, Unit
+from sfumato.mechanisms.expression.terms import Item, Ratio, Term, Total, Unit
 
-__all__ = ["MOST_GROUPS", "graph_vocabulary"]
+__all__ = ["MOST_GROUPS", "graph_vocabulary", "runs_over_nodes"]
 
 #: The most groups of a public partition.
-MOST_GROUPS = 40
+MOST_GROUPS = 1000
+#: With so few groups, counts between each two of them give modularity the smaller error; with more,
+#: counts of what leaves each group do, since fewer noisy numbers add up.
+FEW_GROUPS = 3
+#: The vectors with one entry for each node.
+NODE_VECTORS = ("degrees", "node_clustering", "node_triangles")
 
 Arguments = tuple[Argument, ...]
 
@@ -52,11 +58,26 @@ def graph_vocabulary(
     groups
         The public group of each node, in order.
     noise
-        `"smooth"` for smooth bounds where a ladder would do.
+        `"smooth"` for smooth bounds where a ladder would do; `"told"` for smooth bounds and noise
+        of a finite variance, whose scale is told.
     approximate
         Whether there is a δ, so that smooth bounds get Laplace noise.
     """
     return _Names(public, node, groups, noise, approximate).vocabulary()
+
+
+def runs_over_nodes(term: Term) -> bool:
+    """Tell whether a term is a vector with one entry for each node.
+
+    Parameters
+    ----------
+    term
+        A term of a formula about a graph.
+    """
+    if isinstance(term, Unit):
+        return term.text in NODE_VECTORS
+    # A vector is joined with numbers and with vectors over the same things.
+    return term.length is not None and any(runs_over_nodes(part) for part in term.parts)
 
 
 @dataclass(frozen=True)
@@ -76,6 +97,7 @@ class _Names:
             "degrees": self._degrees,
             "density": lambda: self._edges() / max(self.public.most_edges, 1),
             "edges": self._edges,
+            "group_ends": lambda: self._group_ends,
             "mean_clustering": self._mean_clustering,
             "mean_degree": lambda: 2 * self._edges() / max(self.public.nodes, 1),
             "modularity": self._modularity,
@@ -148,7 +170,7 @@ class _Names:
     def _following(self, text: str, **known: Any) -> Unit:
         """Return a unit whose noise follows the graph."""
         entries = known.get("entries")
-        rungs = entries is None and self.noise != "smooth"
+        rungs = entries is None and self.noise == "auto"
         if entries is not None and not self.approximate and known["cap"] > 0:
             raise ValueError(
                 f"{text} is a vector whose noise follows the graph: give a delta, or measure one "
@@ -158,6 +180,7 @@ class _Names:
             **{"usual": self._usual, **known},
             ladder=rungs,
             approximate=self.approximate and not rungs,
+            finite=self.noise == "told",
         )
         return Unit(text, entries, statistic)
 
@@ -294,21 +317,50 @@ class _Names:
         # Pairs (a, b) with a ≤ b in lexicographic order.
         return Item(self._blocks(), first * many - first * (first + 1) // 2 + second)
 
+    @cached_property
+    def _group_ends(self) -> Unit:
+        """For each group the ends of edges inside it, then for each the edges that leave it.
+
+        An edge is inside one group, where it has two ends, or leaves two: it counts for 2.
+        """
+        names, member = self._grouping
+        many = len(names)
+
+        def count(graph: GraphCounts) -> Any:
+            ends = member[graph.pairs()]
+            inside = ends[:, 0] == ends[:, 1]
+            leaving = np.bincount(ends[~inside].ravel(), minlength=many)
+            return np.append(2 * np.bincount(ends[inside, 0], minlength=many), leaving)
+
+        return Unit("group_ends", 2 * many, FixedStatistic(count, 2, 2 * many))
+
     def _modularity(self) -> Term:
         """Return Σ_c e_c/m − Σ_c (D_c/2m)², with D_c the sum of the degrees in group c."""
         many = len(self._grouping[0])
-        total: Term = Total(self._blocks())
-        inside: Term = Constant(Fraction(0))
-        squares: Term = Constant(Fraction(0))
-        for group in range(many):
-            inside = inside + self._item(group, group, many)
-            degrees: Term = 2 * self._item(group, group, many)
-            for other in range(many):
-                if other != group:
-                    low, high = sorted((group, other))
-                    degrees = degrees + self._item(low, high, many)
-            squares = squares + degrees**2
-        return inside / total - squares / (4 * total**2)
+        half = Fraction(1, 2)
+        if many <= FEW_GROUPS:
+            total: Term = Total(self._blocks())
+            inside: list[Term] = [self._item(group, group, many) for group in range(many)]
+            degrees = [2 * inside[group] for group in range(many)]
+            for low, high in combinations(range(many), 2):
+                between = self._item(low, high, many)
+                degrees[low], degrees[high] = degrees[low] + between, degrees[high] + between
+        else:
+            unit = self._group_ends
+            total = half * Total(unit)
+            inside = [half * Item(unit, group) for group in range(many)]
+            degrees = [Item(unit, group) + Item(unit, many + group) for group in range(many)]
+        squares = _added([sums**2 for sums in degrees])
+        # Divided twice instead of by a square: it takes no writing out of all products.
+        return _added(inside) / total - squares / (4 * total) / total
+
+
+def _added(terms: list[Term]) -> Term:
+    """Return a sum, halves first: formulas are walked down, and this one is not deep."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _added(terms[:middle]) + _added(terms[middle:])
 
 
 def _without(name: str, meaning: Callable[[], Any]) -> Callable[[Arguments], Any]:

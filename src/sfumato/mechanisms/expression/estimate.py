@@ -3,6 +3,7 @@
 Everything here is post-processing of what primitives said. Sums, products of independent parts and
 polynomials are estimated without bias; a ratio or another function cannot be, and its bias is told
 by the delta method. Where the scale of a noise is private, no error is told: it would tell it.
+Where such a scale was paid for, it is a noisy estimate, and so are errors that follow from it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.mechanisms.expression.jets import combine, function_value, jet_of, ratio_value
-from sfumato.mechanisms.expression.noises import HiddenNoise, KnownNoise, Noise
+from sfumato.mechanisms.expression.noises import EstimatedNoise, HiddenNoise, Noise
 from sfumato.mechanisms.expression.polynomials import (
     LARGEST,
     Polynomial,
@@ -53,7 +54,7 @@ class Estimate:
     standard_error
         Its standard error: exact for a polynomial but for the noisy values it is evaluated at,
         otherwise by the delta method. `None` where a noise follows the data and its scale is
-        private.
+        private; where that was paid for, a noisy estimate.
     bias
         The mean error: 0 where the estimate is unbiased, by the delta method otherwise, `None`
         where it is not known. It is told, not subtracted.
@@ -106,7 +107,7 @@ def estimate(
     walk = _Walk(safe, noises, floor)
     with np.errstate(all="ignore"):
         value = walk.value(term)
-    known = all(isinstance(noises[unit], KnownNoise) for unit in term.units)
+    known = not any(isinstance(noises[unit], HiddenNoise) for unit in term.units)
     error, bias = None, None
     if known:
         error, bias = _delta_method(term, safe, noises, floor, value)
@@ -141,6 +142,9 @@ class _Walk:
             return np.sum(self.value(term.of))
         if isinstance(term, Product) and not _overlap(term.left, term.right):
             # The mean of a product of independent estimates is the product of their means.
+            if any(unit in term.right.units and self._estimated(unit) for unit in term.left.units):
+                # Entries of a vector share one estimate of their scale.
+                self.exact = False
             return self.value(term.left) * self.value(term.right)
         if isinstance(term, Product | Power):
             return self._written_out(term)
@@ -165,6 +169,7 @@ class _Walk:
         """Return the estimate of a product of dependent parts or of a power."""
         corrected = _corrected(term, self.noises)
         if corrected is not None:
+            self.exact = self.exact and self._fair(term)
             return evaluate(corrected, self.values)
         if isinstance(term, Power) and term.exponent == 1:
             return self.value(term.of)
@@ -172,6 +177,24 @@ class _Walk:
         if isinstance(term, Power):
             return self.value(term.of) ** term.exponent
         return self.value(term.left) * self.value(term.right)
+
+    def _estimated(self, unit: Unit) -> bool:
+        return isinstance(self.noises[unit], EstimatedNoise)
+
+    def _fair(self, term: Term) -> bool:
+        """Tell whether corrections by an estimated scale are right on average.
+
+        They are if its square is estimated without bias, and enters no monomial twice.
+        """
+        for monomial in polynomial_of(term) or {}:
+            squared = [variable.unit for variable, power in monomial if power > 1]
+            for unit in squared:
+                noise = self.noises[unit]
+                if isinstance(noise, EstimatedNoise) and not (
+                    noise.fair and squared.count(unit) == 1
+                ):
+                    return False
+        return True
 
 
 def _corrected(term: Term, noises: Mapping[Unit, Noise]) -> Polynomial | None:
@@ -229,7 +252,7 @@ def _delta_method(
     variances = {}
     for unit in term.units:
         noise = noises[unit]
-        assert isinstance(noise, KnownNoise)
+        assert not isinstance(noise, HiddenNoise)
         variances[unit] = float(number(noise.variance))
     vector = bool(np.ndim(jet.value))
     with np.errstate(all="ignore"):

@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from sfumato.mechanisms.expression.noises import Noise
+from sfumato.mechanisms.expression.scale import ScaleNoise, SmoothNoise
 from sfumato.mechanisms.expression.terms import Term, Unit
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.transcript import Transcript
 
-__all__ = ["Statistic", "UnitPlan", "measure_units", "plan_units", "read_units"]
+__all__ = ["Statistic", "UnitPlan", "measure_units", "plan_units", "read_noises", "read_units"]
 
 
 class Statistic(Protocol):
@@ -57,20 +58,37 @@ class UnitPlan:
         Its part of the budget.
     primitive
         What measures it.
+    scale
+        How the scale of its noise is told, where that follows the data and is paid for.
+    scale_loss
+        What that costs.
     """
 
     unit: Unit
     loss: Loss
     primitive: Primitive
+    scale: ScaleNoise | None = None
+    scale_loss: Loss | None = None
+
+    @property
+    def scale_label(self) -> str:
+        """What the scale is called in transcripts."""
+        return f"scale of {self.unit.text}"
 
     @property
     def noise(self) -> Noise:
-        """What is publicly known about its noise."""
+        """What is publicly known about its noise before anything is told."""
         found: Noise = self.unit.statistic.noise(self.primitive)
         return found
 
 
-def plan_units(term: Term, shares: Mapping[Unit, Fraction], budget: Loss) -> tuple[UnitPlan, ...]:
+def plan_units(
+    term: Term,
+    shares: Mapping[Unit, Fraction],
+    budget: Loss,
+    *,
+    error_share: Fraction | None = None,
+) -> tuple[UnitPlan, ...]:
     """Return how each unit of a formula is measured.
 
     Parameters
@@ -81,6 +99,8 @@ def plan_units(term: Term, shares: Mapping[Unit, Fraction], budget: Loss) -> tup
         The share of ε of each unit.
     budget
         The pure or approximate loss to be spent; δ is shared equally by the units that need it.
+    error_share
+        The share of a unit's ε that tells the scale of its noise, where that follows the data.
     """
     assert isinstance(budget, PureDP | ApproxDP)
     needy = sum(unit.statistic.needs_delta for unit in term.units)
@@ -89,10 +109,29 @@ def plan_units(term: Term, shares: Mapping[Unit, Fraction], budget: Loss) -> tup
         epsilon, delta = budget.epsilon * shares[unit], None
         if unit.statistic.needs_delta and isinstance(budget, ApproxDP):
             delta = budget.delta / needy
-        pure = isinstance(budget, PureDP)
-        loss: Loss = PureDP(epsilon) if pure else ApproxDP(epsilon, delta or 0)
-        plans.append(UnitPlan(unit, loss, unit.statistic.primitive(epsilon, delta)))
+        plans.append(_plan(unit, epsilon, delta, error_share, pure=isinstance(budget, PureDP)))
     return tuple(plans)
+
+
+def _plan(
+    unit: Unit,
+    epsilon: Fraction,
+    delta: Fraction | None,
+    error_share: Fraction | None,
+    *,
+    pure: bool,
+) -> UnitPlan:
+    def loss(part: Fraction, failure: Fraction | None) -> Loss:
+        return PureDP(part) if pure else ApproxDP(part, failure or 0)
+
+    primitive = unit.statistic.primitive(epsilon, delta)
+    if error_share is None or not isinstance(primitive, SmoothNoise):
+        return UnitPlan(unit, loss(epsilon, delta), primitive)
+    rest, part = epsilon * (1 - error_share), epsilon * error_share
+    smaller = unit.statistic.primitive(rest, delta)
+    assert isinstance(smaller, SmoothNoise)
+    scale = ScaleNoise(smaller, part)
+    return UnitPlan(unit, loss(rest, delta), smaller, scale, loss(part, None))
 
 
 def measure_units(budget: Budget, plans: tuple[UnitPlan, ...], data: Any) -> None:
@@ -111,11 +150,24 @@ def measure_units(budget: Budget, plans: tuple[UnitPlan, ...], data: Any) -> Non
         text = plan.unit.text
         value = plan.unit.statistic.given(data, plan.primitive)
         budget.take(plan.loss, text).measure(plan.primitive, value, label=text)
+        if plan.scale is not None and plan.scale_loss is not None:
+            label, bound = plan.scale_label, plan.scale.given(value.bound)
+            budget.take(plan.scale_loss, label).measure(plan.scale.primitive, bound, label=label)
 
 
 def read_units(transcript: Transcript, plans: tuple[UnitPlan, ...]) -> dict[Unit, Any]:
     """Return the noisy value of each unit from what was said."""
     return {
         plan.unit: plan.unit.statistic.read(plan.primitive, transcript[plan.unit.text])
+        for plan in plans
+    }
+
+
+def read_noises(transcript: Transcript, plans: tuple[UnitPlan, ...]) -> dict[Unit, Noise]:
+    """Return what is known of the noise of each unit, after all was said."""
+    return {
+        plan.unit: plan.noise
+        if plan.scale is None
+        else plan.scale.read(transcript[plan.scale_label])
         for plan in plans
     }

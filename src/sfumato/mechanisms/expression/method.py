@@ -20,9 +20,10 @@ from sfumato.mechanisms.expression.measuring import (
     UnitPlan,
     measure_units,
     plan_units,
+    read_noises,
     read_units,
 )
-from sfumato.mechanisms.expression.noises import KnownNoise
+from sfumato.mechanisms.expression.noises import EstimatedNoise, HiddenNoise
 from sfumato.mechanisms.expression.parameters import Figures, Formula, Range, Split
 from sfumato.mechanisms.expression.reading import Vocabulary, read_formula
 from sfumato.mechanisms.expression.release import StatisticRelease
@@ -113,29 +114,51 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
     def _plans(self, public: Any) -> tuple[UnitPlan, ...]:
         limit, _ = self.record_budget(public)
         term = self._term(public, self.expression)
-        return plan_units(term, self._shares(term), limit)
+        return plan_units(term, self._shares(term), limit, error_share=self._error_share)
+
+    @property
+    def _error_share(self) -> Fraction | None:
+        """The share of a unit's ε that tells the scale of its noise where that is private."""
+        return None
 
     def plan(self, public: Any) -> Plan:
         """Return what each unit costs, and its error where that is public."""
         self.check(public)
         plans = self._plans(public)
         notes = [f"The formula is {self.expression}."]
-        if not all(isinstance(plan.noise, KnownNoise) for plan in plans):
+        if any(plan.scale is not None for plan in plans):
+            notes.append(
+                "Some noise follows the data; its scale is told with noise of its own, so that the "
+                "standard error will be an estimate."
+            )
+        elif any(isinstance(plan.noise, HiddenNoise) for plan in plans):
             notes.append("Some noise follows the data, so no standard error will be told.")
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
-            steps=tuple(_step(plan, self._planned_loss(plan, public)) for plan in plans),
+            steps=tuple(step for plan in plans for step in self._steps(plan, public)),
             notes=tuple(notes),
         )
 
-    def _planned_loss(self, plan: UnitPlan, public: Any) -> Loss:
+    def _steps(self, plan: UnitPlan, public: Any) -> tuple[PlanStep, ...]:
+        first = _step(plan, self._planned_loss(plan.loss, public))
+        if plan.scale is None or plan.scale_loss is None:
+            return (first,)
+        second = PlanStep(
+            what=plan.scale_label,
+            loss=self._planned_loss(plan.scale_loss, public),
+            noise=f"a factor of e^± {math.sqrt(2) * plan.scale.spread:.4g} (1 s.d.)",
+            error=f"a factor of {math.exp(math.log(20) * plan.scale.spread):,.4g} either way",
+        )
+        return first, second
+
+    def _planned_loss(self, loss: Loss, public: Any) -> Loss:
         """Return what a measurement costs one unit of the data, which may have several records."""
         limit, working = self.record_budget(public)[0], self.working_loss()
         if limit == working or not isinstance(working, PureDP) or not isinstance(limit, PureDP):
-            return plan.loss
-        assert isinstance(plan.loss, PureDP)
-        return working.share(plan.loss.epsilon / limit.epsilon)
+            return loss
+        assert isinstance(loss, PureDP)
+        return working.share(loss.epsilon / limit.epsilon)
 
     def _measure(self, data: DataT, budget: Budget) -> None:
         measure_units(budget, self._plans(data.public), data)
@@ -143,7 +166,7 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
     def _build(self, public: Any, transcript: Transcript) -> StatisticRelease:
         plans = self._plans(public)
         values = read_units(transcript, plans)
-        noises = {plan.unit: plan.noise for plan in plans}
+        noises = read_noises(transcript, plans)
         ends = None if self.between is None else tuple(float(end) for end in self.between)
 
         def evaluate(expression: str) -> Estimate:
@@ -162,7 +185,8 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
             found,
             {unit.text: value for unit, value in values.items()},
             entries=self._entries(public, many),
-            following=not all(isinstance(noise, KnownNoise) for noise in noises.values()),
+            following=any(isinstance(noise, HiddenNoise) for noise in noises.values()),
+            estimated=any(isinstance(noise, EstimatedNoise) for noise in noises.values()),
             evaluate=evaluate,
         )
 

@@ -1,7 +1,7 @@
 """What is publicly known about the noise on a unit: its moments, or that they are private.
 
 The scale of noise that follows the data tells about the data, so it has no place here: of such a
-noise only its symmetry is known.
+noise only its symmetry is known, unless its scale was paid for and told with noise of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import comb
 
 from sfumato.mechanisms.laplace import GeometricNoise
 
-__all__ = ["HiddenNoise", "KnownNoise", "Noise", "geometric"]
+__all__ = ["EstimatedNoise", "HiddenNoise", "KnownNoise", "Noise", "geometric"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,55 @@ class HiddenNoise:
     centred: bool = True
 
 
-Noise = KnownNoise | HiddenNoise
+@dataclass(frozen=True)
+class EstimatedNoise:
+    """Continuous noise whose scale follows the data and was told with noise, so that it is known.
+
+    Parameters
+    ----------
+    spread
+        An estimate of half of the variance: of b² for Laplace noise of scale b.
+    highest
+        The highest power whose mean exists and is known; `None` for Laplace noise, all of them.
+    fair
+        Whether the estimate of the variance is without bias.
+    """
+
+    spread: Fraction
+    highest: int | None
+    fair: bool
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance, as it is estimated."""
+        return 2 * self.spread
+
+    def unbiased_power(self, exponent: int) -> dict[int, Fraction] | None:
+        """Return f − b²f″ for f(x) = x^k, with the estimated b²; `None` where a mean is lacking.
+
+        Notes
+        -----
+        It is exact for Laplace noise, and for the square for any noise of mean 0. The estimate of
+        b² is independent of the noise, and enters once.
+        """
+        if self.highest is not None and exponent > self.highest:
+            return None
+        coefficients = {exponent: Fraction(1)}
+        if exponent >= 2:
+            coefficients[exponent - 2] = -exponent * (exponent - 1) * self.spread
+        return coefficients
+
+    def moments(self, most: int) -> list[Fraction] | None:
+        """Return E[Z^k] for k up to `most`, had the scale been the estimated one."""
+        if self.highest is not None and most > self.highest:
+            return None
+        found = [Fraction(1)]
+        for k in range(1, most + 1):
+            found.append(k * (k - 1) * self.spread * found[k - 2] if k % 2 == 0 else Fraction(0))
+        return found
+
+
+Noise = KnownNoise | HiddenNoise | EstimatedNoise
 
 
 def geometric(primitive: GeometricNoise, step: Fraction = Fraction(1)) -> KnownNoise:

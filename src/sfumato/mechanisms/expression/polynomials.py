@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.mechanisms.expression.noises import HiddenNoise, KnownNoise, Noise
+from sfumato.mechanisms.expression.noises import HiddenNoise, Noise
 from sfumato.mechanisms.expression.terms import (
     Constant,
     Item,
@@ -147,7 +147,7 @@ def unbiased(polynomial: Polynomial, noises: Mapping[Unit, Noise]) -> Polynomial
 
 
 def _unbiased_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
-    if isinstance(noise, KnownNoise):
+    if not isinstance(noise, HiddenNoise):
         return noise.unbiased_power(power)
     return {1: Fraction(1)} if power == 1 and noise.centred else None
 
@@ -157,6 +157,8 @@ def _mean_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
     if isinstance(noise, HiddenNoise):
         return {1: Fraction(1)} if power == 1 and noise.centred else None
     moments = noise.moments(power)
+    if moments is None:
+        return None
     return {power - k: comb(power, k) * moments[k] for k in range(power + 1) if moments[k]}
 
 
@@ -189,10 +191,10 @@ def _replaced(polynomial: Polynomial, noises: Mapping[Unit, Noise], rule: Any) -
 def variance(estimator: Polynomial, noises: Mapping[Unit, Noise]) -> Polynomial | None:
     """Return the variance of a polynomial in noisy values, as a polynomial in the true ones.
 
-    `None` if a noise is private, or if there are too many monomials.
+    `None` if a noise is private or lacks a moment, or if there are too many monomials.
     """
     units = {variable.unit for monomial in estimator for variable, _ in monomial}
-    if not all(isinstance(noises[unit], KnownNoise) for unit in units):
+    if any(isinstance(noises[unit], HiddenNoise) for unit in units):
         return None
     square, mean = _power(estimator, 2), _replaced(estimator, noises, _mean_power)
     if square is None or mean is None:

@@ -33,6 +33,8 @@ class StatisticRelease(Release):
         What the entries of a vector are called.
     following
         Whether some noise follows the data, so that its scale is private.
+    estimated
+        Whether the scale of such noise was paid for, so that the standard error is an estimate.
     evaluate
         Estimates another formula from the same units.
     """
@@ -47,6 +49,7 @@ class StatisticRelease(Release):
         *,
         entries: tuple[str, ...] = (),
         following: bool,
+        estimated: bool = False,
         evaluate: Callable[[str], Estimate],
     ) -> None:
         self.expression = expression
@@ -54,6 +57,7 @@ class StatisticRelease(Release):
         self.measured = dict(measured)
         self.entries = entries
         self.following = following
+        self.estimated = estimated
         self._evaluate = evaluate
 
     @property
@@ -63,7 +67,7 @@ class StatisticRelease(Release):
 
     @property
     def standard_error(self) -> Any | None:
-        """Its standard error; `None` where the scale of a noise is private."""
+        """Its standard error; `None` where the scale of a noise is private, noisy where paid."""
         return self.estimate.standard_error
 
     @property
@@ -84,6 +88,8 @@ class StatisticRelease(Release):
     def files(self) -> dict[str, bytes]:
         """Return the statistic and its units as JSON; the entries of a vector as CSV."""
         document: dict[str, Any] = {"expression": self.expression}
+        if self.estimated:
+            document["standard_error_is"] = "a noisy estimate"
         files = {}
         figures = {
             "value": self.value,
@@ -124,7 +130,8 @@ class StatisticRelease(Release):
             return f"{head} ({why if self.following else 'its standard error is not told'})."
         error = float(np.median(self.standard_error))
         many = ", in the middle" if np.ndim(self.value) else ""
-        text = f"{head} ± {error:,.4g} (one standard error{many})"
+        noisy = ", itself a noisy estimate" if self.estimated else ""
+        text = f"{head} ± {error:,.4g} (one standard error{many}{noisy})"
         if self.bias is not None and np.any(self.bias):
             text += f"; its bias is about {float(np.median(self.bias)):,.4g}"
         return f"{text}."

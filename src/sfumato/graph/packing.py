@@ -1,0 +1,206 @@
+"""How many subgraphs there are if no edge may count for more than so many: two linear programs.
+
+*Packing*: give every subgraph a weight of at most 1, so that no edge carries more than a limit; the
+largest total weight is at most the count, and one edge changes it by at most the limit. *Thinning*:
+how many edges must be taken away, in parts, until no edge carries more than a limit; one edge
+changes it by at most 1 (docs/proofs/recursive.md).
+
+Floating point proposes, integers decide: from what a solver returns a feasible solution of the
+program and one of its dual are made in whole numbers, which enclose the optimum whatever the solver
+did; where that does not settle the question the program is solved in fractions.
+Everything here returns what is private.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.graph.copies import Copies
+from sfumato.mechanisms.exact_program import exact_maximum
+
+__all__ = ["packed", "thinned_within"]
+
+#: Proposals of a solver are taken in steps of one over this.
+ONE = 1 << 32
+#: How often a proposal is moved inside, each time four times further.
+TRIES = 14
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def packed(copies: Copies, limit: int, step: Fraction) -> int:
+    """Return the largest packing in whole steps, to the nearest: ⌊X/step + 1/2⌋, exactly.
+
+    Parameters
+    ----------
+    copies
+        The subgraphs.
+    limit
+        What an edge may carry, at least 1.
+    step
+        The size of a step.
+    """
+
+    def rounded(value: Fraction) -> int:
+        return math.floor(value / step + Fraction(1, 2))
+
+    if copies.loads.max(initial=0) <= limit:
+        return rounded(Fraction(len(copies.members)))
+    low, high = _packing_between(copies, limit)
+    if rounded(low) == rounded(high):
+        return rounded(low)
+    return rounded(exact_packing(copies, limit))
+
+
+def thinned_within(copies: Copies, limit: int, most: Fraction) -> bool:
+    """Tell whether edges worth `most`, taken away in parts, leave no edge more than a limit.
+
+    Parameters
+    ----------
+    copies
+        The subgraphs.
+    limit
+        What an edge may carry afterwards, at least 1.
+    most
+        How much may be taken away.
+    """
+    if copies.loads.max(initial=0) <= limit:
+        return most >= 0
+    low, high = _thinning_between(copies, limit)
+    if high <= most or low > most:
+        return high <= most
+    return exact_thinning(copies, limit) <= most
+
+
+def exact_packing(copies: Copies, limit: int) -> Fraction:
+    """Return max Σλ with 0 ≤ λ ≤ 1 and at most the limit on each edge, in fractions."""
+    many = len(copies.members)
+    rows: list[dict[int, int]] = [{} for _ in range(copies.edges)]
+    for place, members in enumerate(copies.members.tolist()):
+        for edge in members:
+            rows[edge][place] = 1
+    rows += [{place: 1} for place in range(many)]
+    return exact_maximum([1] * many, rows, [limit] * copies.edges + [1] * many)
+
+
+def exact_thinning(copies: Copies, limit: int) -> Fraction:
+    """Return max Σu − limit·Σw with u ≤ Σ_edges w and Σ_copies u ≤ 1, in fractions: the dual."""
+    many = len(copies.members)
+    through: list[dict[int, int]] = [{} for _ in range(copies.edges)]
+    rows: list[dict[int, int]] = []
+    for place, members in enumerate(copies.members.tolist()):
+        rows.append({place: 1, **{many + edge: -1 for edge in members}})
+        for edge in members:
+            through[edge][place] = 1
+    objective = [1] * many + [-limit] * copies.edges
+    return exact_maximum(objective, rows + through, [0] * many + [1] * copies.edges)
+
+
+def _packing_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
+    """Return a lower and an upper bound on the largest packing, valid whatever a solver says."""
+    weights, prices = _proposed_packing(copies, limit)
+    # Below: weights rounded down, and taken from edges that still carry too much.
+    kept = np.clip(np.floor(weights * ONE), 0, ONE).astype(np.int64)
+    kept = _relieved(copies, kept, limit * ONE)
+    # Above: any prices of edges bound it, by limit·Σprice + Σ max(0, 1 − price of the subgraph).
+    price = np.clip(np.rint(prices * ONE), 0, ONE).astype(np.int64)
+    left = np.maximum(ONE - price[copies.members].sum(axis=1), 0)
+    above = limit * int(price.sum()) + int(left.sum())
+    return Fraction(int(kept.sum()), ONE), Fraction(above, ONE)
+
+
+def _thinning_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
+    """Return a lower and an upper bound on what must be taken away."""
+    taken, prices, shares = _proposed_thinning(copies, limit)
+    price = np.clip(np.rint(prices * ONE), 0, None).astype(np.int64)
+    share = np.clip(np.floor(shares * ONE), 0, ONE).astype(np.int64)
+    share = np.minimum(share, price[copies.members].sum(axis=1))
+    share = _relieved(copies, share, ONE)
+    below = int(share.sum()) - limit * int(price.sum())
+    part = np.clip(np.rint(taken * ONE), 0, ONE).astype(np.int64)
+    for more in (0, *(4**power for power in range(TRIES))):
+        moved = np.minimum(part + more, ONE)
+        left = np.maximum(ONE - moved[copies.members].sum(axis=1), 0)
+        if _carried(copies, left).max(initial=0) <= limit * ONE:
+            return Fraction(below, ONE), Fraction(int(moved.sum()), ONE)
+    # Taking every edge away leaves nothing to be carried.
+    return Fraction(below, ONE), Fraction(copies.edges)
+
+
+def _carried(copies: Copies, weights: Integers) -> Integers:
+    """Return what each edge carries, in whole numbers."""
+    total = np.zeros(copies.edges, dtype=np.int64)
+    for column in copies.members.T:
+        np.add.at(total, column, weights)
+    return total
+
+
+def _relieved(copies: Copies, weights: Integers, limit: int) -> Integers:
+    """Return weights lowered until no edge carries more than the limit."""
+    kept = weights.copy()
+    for edge in np.flatnonzero(_carried(copies, kept) > limit):
+        through = np.flatnonzero((copies.members == edge).any(axis=1))
+        excess = int(kept[through].sum()) - limit
+        for copy in through:
+            if excess <= 0:
+                break
+            less = min(int(kept[copy]), excess)
+            kept[copy] -= less
+            excess -= less
+    return kept
+
+
+def _incidence(copies: Copies) -> tuple[Integers, Integers]:
+    many, width = copies.members.shape
+    return copies.members.ravel(), np.repeat(np.arange(many), width)
+
+
+def _proposed_packing(copies: Copies, limit: int) -> tuple[Floats, Floats]:
+    """Return weights of subgraphs and prices of edges that a solver proposes."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    many = len(copies.members)
+    edges, owners = _incidence(copies)
+    matrix = csr_array((np.ones(len(edges)), (edges, owners)), shape=(copies.edges, many))
+    found = linprog(
+        -np.ones(many),
+        A_ub=matrix,
+        b_ub=np.full(copies.edges, float(limit)),
+        bounds=(0, 1),
+        method="highs-ipm",
+    )
+    if found.x is None:
+        return np.zeros(many), np.zeros(copies.edges)
+    return found.x, -found.ineqlin.marginals
+
+
+def _proposed_thinning(copies: Copies, limit: int) -> tuple[Floats, Floats, Floats]:
+    """Return parts of edges to take away, prices of edges and shares of subgraphs."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    many = len(copies.members)
+    edges, owners = _incidence(copies)
+    ones = np.ones(len(edges))
+    # Variables: parts of edges, then what is left of subgraphs. First: left ≥ 1 − parts.
+    every = np.arange(many)
+    entries = np.concatenate([-ones, -np.ones(many), ones])
+    rows = np.concatenate([owners, every, many + edges])
+    columns = np.concatenate([edges, copies.edges + every, copies.edges + owners])
+    matrix = coo_array(
+        (entries, (rows, columns)),
+        shape=(many + copies.edges, copies.edges + many),
+    ).tocsr()
+    limits = np.concatenate([-np.ones(many), np.full(copies.edges, float(limit))])
+    cost = np.concatenate([np.ones(copies.edges), np.zeros(many)])
+    found = linprog(cost, A_ub=matrix, b_ub=limits, bounds=(0, None), method="highs-ipm")
+    if found.x is None:
+        return np.ones(copies.edges), np.zeros(copies.edges), np.zeros(many)
+    prices = -found.ineqlin.marginals
+    return found.x[: copies.edges], prices[many:], prices[:many]
