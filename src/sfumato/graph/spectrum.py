@@ -1,0 +1,217 @@
+"""The largest eigenvalues and eigenvectors of a private graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.margins import margin
+from sfumato.graph.spectral_mechanism import (
+    MECHANISMS,
+    SpectralMechanism,
+    mechanism_of,
+    variants_of,
+)
+from sfumato.graph.spectrum_release import SpectrumRelease
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.pair_response import GAPS_FROM
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Basis, Guarantee
+from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import DELTA, SHARE, Flag, OneOf, OrNone, Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["Spectrum"]
+
+#: The label of the number of edges in transcripts.
+EDGES = "edges"
+#: What the mechanisms do, in a few words.
+WORDS = {
+    "response": "from a graph told by randomised response",
+    "laplace": "from an adjacency matrix with noise on every entry",
+    "eigenvalues": "noise on the eigenvalues themselves",
+    "lnpp": "noise on eigenvalues and eigenvectors",
+    "sbmf": "drawn from a matrix Bingham law",
+}
+#: Where they are proved.
+PAGES = {
+    "response": "edge-response.md",
+    "laplace": "spectrum.md",
+    "eigenvalues": "spectrum.md",
+    "lnpp": "spectrum.md",
+    "sbmf": "sbmf.md",
+}
+VARIANTS = ("proved", "global", "ptr", "gibbs", "published")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spectrum(Method[Graph, SpectrumRelease]):
+    """Release the largest eigenvalues of a graph, and the eigenvectors with them.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge.
+    k
+        How many eigenvalues, the algebraically largest; all where there are no more nodes.
+    mechanism
+        `"response"`, which `"auto"` takes: randomised response on every pair of nodes, then an
+        ordinary decomposition. `"laplace"`: noise on every pair. `"eigenvalues"`: noise on the
+        eigenvalues alone. `"lnpp"`: noise on eigenvalues and eigenvectors. `"sbmf"`: a draw from a
+        matrix Bingham law.
+    variant
+        Of `"lnpp"`: `"global"` (also called `"proved"` where no delta is given) or `"ptr"`, which
+        needs a delta and tests the gaps between eigenvalues first. Of `"sbmf"`: `"gibbs"`, whose
+        sampler is not exact. `"published"`: as printed, which is not private.
+    delta
+        For `"ptr"`: the probability that the promise of ε fails.
+    edge_share
+        The share of ε that counts the edges, for `reconstruction`; by default none. Noise on every
+        pair tells their number anyway.
+    accept_unproven
+        Needed for variants whose proof fails or is not complete.
+
+    Notes
+    -----
+    Privacy: one edge is one pair of nodes, which randomised response turns over with probability
+    1/(1 + e^ε); everything else follows from what was said (docs/proofs/edge-response.md; for the
+    other mechanisms docs/proofs/spectrum.md).
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "edge-response.md"
+
+    k: int = parameter(Whole(1), 5)
+    mechanism: str = parameter(OneOf(("auto", *MECHANISMS)), "auto")
+    variant: str = parameter(OneOf(VARIANTS), "proved")
+    delta: Number | None = parameter(OrNone(DELTA), None)
+    edge_share: Number | None = parameter(OrNone(SHARE), None)
+    accept_unproven: bool = parameter(Flag(), False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        allowed = variants_of(self._chosen)
+        if self.variant not in allowed:
+            words = " or ".join(repr(name) for name in allowed)
+            raise ValueError(
+                f"variant of the mechanism {self._chosen!r} must be {words}; got {self.variant!r}"
+            )
+        if self.delta is not None and self._chosen != "lnpp":
+            raise ValueError(
+                f"the mechanism {self._chosen!r} promises a pure epsilon; leave delta out"
+            )
+        if self._variant == "ptr" and self.delta is None:
+            raise ValueError("variant='ptr' promises epsilon but for a probability delta: give one")
+        if self.delta is not None and self._variant != "ptr":
+            raise ValueError(f"variant={self.variant!r} promises a pure epsilon; leave delta out")
+        if not self._mechanism(1).proved and not self.accept_unproven:
+            raise ValueError(
+                f"variant={self.variant!r} of {self._chosen} is not proved to be private; use "
+                "variant='proved', or set accept_unproven=True for a comparison that promises "
+                "nothing"
+            )
+
+    @property
+    def _chosen(self) -> str:
+        return "response" if self.mechanism == "auto" else self.mechanism
+
+    @property
+    def _variant(self) -> str:
+        """The variant, `"proved"` told apart by whether there is a δ."""
+        if self._chosen == "lnpp" and self.variant == "proved":
+            return "global" if self.delta is None else "ptr"
+        return self.variant
+
+    @property
+    def basis(self) -> Basis:
+        """Proved, but for what was published or is not sampled exactly."""
+        return Basis.PROVED if self._mechanism(1).proved else Basis.PUBLISHED
+
+    def guarantee(self, public: GraphPublic) -> Guarantee:
+        """Return what a release will promise, with the page that proves this mechanism."""
+        return replace(super().guarantee(public), proof=PAGES[self._chosen])
+
+    def loss(self) -> Loss:
+        """Return ε, or (ε, δ)."""
+        return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
+
+    def _mechanism(self, nodes: int) -> SpectralMechanism:
+        return mechanism_of(
+            self._chosen,
+            k=min(self.k, nodes),
+            limit=self._spectral_loss(self.loss()),
+            variant=self._variant,
+        )
+
+    def _spectral_loss(self, limit: Loss) -> Loss:
+        """Return what is left for the spectrum once the edges are counted."""
+        if self.edge_share is None:
+            return limit
+        rest = 1 - Fraction(self.edge_share)
+        if isinstance(limit, ApproxDP):
+            return ApproxDP(limit.epsilon * rest, limit.delta)
+        return limit.share(rest)
+
+    def _edge_noise(self) -> GeometricNoise | None:
+        if self.edge_share is None:
+            return None
+        epsilon = Fraction(self.epsilon) * Fraction(self.edge_share)
+        return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
+
+    def trial(self) -> Spectrum:
+        """Return the method for one eigenpair, and without noise where that alters no form."""
+        if self._chosen != "response":
+            return self
+        # What is said is written in the same form, and a solver finds its way sooner.
+        epsilon = Fraction(self.epsilon)
+        clear = epsilon if epsilon < GAPS_FROM else max(epsilon, Fraction(40))
+        return replace(self, k=1, epsilon=clear)
+
+    def check(self, public: GraphPublic) -> None:
+        """Raise where the graph is too large for the mechanism."""
+        super().check(public)
+        self._mechanism(public.nodes).check(public, self._spectral_loss(self.loss()))
+
+    def plan(self, public: GraphPublic) -> Plan:
+        """Return the plan."""
+        self.check(public)
+        steps = self._mechanism(public.nodes).steps(public, self._spectral_loss(self.loss()))
+        counting = self._edge_noise()
+        if counting is not None:
+            off = margin(counting)
+            told: Loss = PureDP(counting.epsilon)
+            if self.delta is not None:
+                told = ApproxDP(counting.epsilon, 0)
+            counted = PlanStep(
+                what="the number of edges",
+                loss=told,
+                noise=f"± {counting.standard_deviation:.4g} (1 s.d.)",
+                error=f"± {off:,.4g}",
+                figures={"margin": off},
+            )
+            steps = (*steps, counted)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+
+    def _measure(self, data: Graph, budget: Budget) -> None:
+        counting = self._edge_noise()
+        if counting is None:
+            self._mechanism(data.public.nodes).measure(data, budget)
+            return
+        spectral = budget.take(self._spectral_loss(budget.limit), "spectrum")
+        self._mechanism(data.public.nodes).measure(data, spectral)
+        edges = np.array([data.counts.edges], dtype=np.int64)
+        budget.measure(counting, edges, label=EDGES)
+
+    def _build(self, public: GraphPublic, transcript: Transcript) -> SpectrumRelease:
+        return SpectrumRelease(
+            public,
+            self._mechanism(public.nodes).build(public, transcript),
+            how=WORDS[self._chosen],
+            edges=int(transcript[EDGES][0]) if EDGES in transcript else None,
+        )

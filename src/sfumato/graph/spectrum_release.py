@@ -1,0 +1,327 @@
+"""The release of the largest eigenvalues of a graph, with their eigenvectors where there are any.
+
+Everything here is a function of what the primitives said: clusters, a low-rank graph and the
+distance to other subspaces cost nothing further.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph_public import GraphPublic
+from sfumato.graph.clustering import grouped
+from sfumato.graph.eigen import captured
+from sfumato.graph.low_rank import strongest_pairs
+from sfumato.graph.spectral_mechanism import SpectralParts
+from sfumato.privacy.release import Release
+
+__all__ = ["SpectrumRelease"]
+
+Floats = NDArray[np.float64]
+
+INK, FILL, FAINT = "#1d3557", "#4c72b0", "#b8c4d6"
+#: How close published figures must be to those rebuilt: solvers differ in the last digits.
+TOLERANCE = 1e-6
+#: Eigenvalues closer than this, relative to the largest, may swap or mix their vectors.
+ALIKE = 1e-5
+#: How far a vector may be from the space it is said to lie in.
+MIXED = 1e-4
+
+
+class SpectrumRelease(Release):
+    """The largest eigenvalues of a graph, and its eigenvectors.
+
+    Parameters
+    ----------
+    public
+        The public nodes.
+    parts
+        What the mechanism found.
+    how
+        How it was found, in a few words.
+    edges
+        A noisy number of edges that was paid for, if any.
+    """
+
+    kind = "graph spectrum"
+
+    def __init__(
+        self, public: GraphPublic, parts: SpectralParts, *, how: str, edges: int | None = None
+    ) -> None:
+        for array in (parts.eigenvalues, parts.eigenvectors, parts.detectable, parts.observed):
+            if array is not None:
+                array.flags.writeable = False
+        self.public = public
+        self.parts = parts
+        self.how = how
+        self._edges = edges
+
+    @property
+    def k(self) -> int:
+        """How many eigenvalues there are."""
+        return len(self.parts.eigenvalues)
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """The eigenvalues from the largest, with the bias of the noise taken off."""
+        return self.parts.eigenvalues
+
+    @property
+    def eigenvectors(self) -> Floats:
+        """The eigenvectors as orthonormal columns, a row for each node.
+
+        Raises
+        ------
+        ValueError
+            If only eigenvalues were released.
+        """
+        if self.parts.eigenvectors is None:
+            raise ValueError(
+                "only eigenvalues were released; mechanism='response' releases eigenvectors too"
+            )
+        return self.parts.eigenvectors
+
+    @property
+    def detectable(self) -> NDArray[np.bool_] | None:
+        """Which eigenvalues stand out from the noise; `None` where that cannot be told."""
+        return self.parts.detectable
+
+    @property
+    def observed(self) -> Floats | None:
+        """The eigenvalues of the noisy matrix itself, if it is one; they are too large."""
+        return self.parts.observed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return self.parts.notes
+
+    @property
+    def edges(self) -> float | None:
+        """About how many edges the graph has; `None` where nothing tells."""
+        found = self.parts.edges if self._edges is None else float(self._edges)
+        return None if found is None else float(np.clip(found, 0, self.public.most_edges))
+
+    @property
+    def subspace(self) -> Floats:
+        """The eigenvectors that stand out from the noise, or all where that cannot be told."""
+        chosen = self.detectable
+        return self.eigenvectors if chosen is None else self.eigenvectors[:, chosen]
+
+    def captured(self, vectors: Floats) -> float:
+        """Return which part of a subspace the eigenvectors hold, from 0 to 1.
+
+        Parameters
+        ----------
+        vectors
+            Orthonormal columns, a row for each node.
+        """
+        return captured(np.asarray(vectors, dtype=np.float64), self.eigenvectors)
+
+    def clusters(self, c: int) -> NDArray[np.int64]:
+        """Return a group from 0 to c − 1 for each node: spectral clustering.
+
+        Parameters
+        ----------
+        c
+            How many groups. Nodes are grouped by the direction of their rows in the first c
+            eigenvectors that stand out.
+        """
+        if c < 1:
+            raise ValueError(f"the number of clusters must be at least 1; got {c}")
+        # Positive eigenvalues stand for groups that keep to themselves.
+        told = self.eigenvalues > 0
+        if self.detectable is not None and (told & self.detectable).any():
+            told = told & self.detectable
+        used = np.flatnonzero(told)[:c]
+        return grouped(self.eigenvectors[:, used] * np.sqrt(self.eigenvalues[used]), c)
+
+    def reconstruction(self, edges: int | None = None) -> NDArray[np.int64]:
+        """Return the pairs of nodes that the low-rank approximation joins most strongly.
+
+        Parameters
+        ----------
+        edges
+            How many; by default about as many as the graph has, as far as the release tells.
+
+        Returns
+        -------
+        pairs
+            An array of shape (edges, 2), the smaller node first, in order.
+        """
+        many = edges
+        if many is None:
+            if self.edges is None:
+                raise ValueError(
+                    "the release does not tell how many edges there are: give edges, or release "
+                    "the spectrum with edge_share"
+                )
+            many = round(self.edges)
+        if not 0 <= many <= self.public.most_edges:
+            raise ValueError(
+                f"edges must be between 0 and {self.public.most_edges:,}, the number of pairs of "
+                f"nodes; got {many}"
+            )
+        return strongest_pairs(self.eigenvectors, self.eigenvalues, many)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the eigenvalues, and the eigenvectors with a row for each node, as tables."""
+        made = {"eigenvalues.csv": _table(self._value_rows())}
+        if self.parts.eigenvectors is not None:
+            made["eigenvectors.csv"] = _table(self._vector_rows(self.parts.eigenvectors))
+        return made
+
+    def _value_rows(self) -> list[list[str]]:
+        rows = [["number", "eigenvalue", "observed", "detectable"]]
+        observed, detectable = self.parts.observed, self.parts.detectable
+        for place, value in enumerate(self.eigenvalues):
+            rows.append(
+                [
+                    str(place + 1),
+                    f"{value:.9g}",
+                    "" if observed is None else f"{observed[place]:.9g}",
+                    "" if detectable is None else ("yes" if detectable[place] else "no"),
+                ]
+            )
+        return rows
+
+    def _vector_rows(self, vectors: Floats) -> list[list[str]]:
+        rows = [["node", *(f"v{place + 1}" for place in range(self.k))]]
+        for node, entries in enumerate(vectors.tolist()):
+            rows.append([self.public.label(node), *(f"{entry:.9g}" for entry in entries)])
+        return rows
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say this spectrum, up to rounding and to signs."""
+        expected = self.files()
+        if set(files) != set(expected):
+            return False
+        if files == expected:
+            return True
+        try:
+            return self._close(*(_rows(files[name]) for name in sorted(files)))
+        except (ValueError, IndexError):
+            return False
+
+    def _close(self, values: list[list[str]], vectors: list[list[str]] | None = None) -> bool:
+        """Compare the cells of published tables with this spectrum."""
+        own = self._value_rows()
+        shape = [[row[0], row[3]] for row in values] == [[row[0], row[3]] for row in own]
+        if not shape or not _near(_column(values, 1), self.eigenvalues):
+            return False
+        if self.parts.observed is not None and not _near(_column(values, 2), self.parts.observed):
+            return False
+        if vectors is None or self.parts.eigenvectors is None:
+            return vectors is None and self.parts.eigenvectors is None
+        names = [self.public.label(node) for node in range(self.public.nodes)]
+        header = ["node", *(f"v{place + 1}" for place in range(self.k))]
+        if vectors[0] != header or [row[0] for row in vectors[1:]] != names:
+            return False
+        told = np.array([row[1:] for row in vectors[1:]], dtype=np.float64)
+        return told.shape == self.eigenvectors.shape and self._same_spaces(told)
+
+    def _same_spaces(self, told: Floats) -> bool:
+        """Tell whether columns span the same spaces, eigenvalues that are alike taken together."""
+        order = self.eigenvalues if self.parts.observed is None else self.parts.observed
+        far = np.abs(np.diff(order)) > ALIKE * max(float(np.abs(order).max(initial=0)), 1e-9)
+        for columns in np.split(np.arange(self.k), np.flatnonzero(far) + 1):
+            own, other = self.eigenvectors[:, columns], told[:, columns]
+            apart = own - other @ (other.T @ own)
+            # What is no number is not close.
+            if not float(np.abs(apart).max(initial=0.0)) <= MIXED:
+                return False
+        return True
+
+    def words(self) -> str:
+        """Return the spectrum in a few sentences."""
+        if self.k == 0:
+            return "The graph has no nodes, and so no eigenvalues."
+        sentences = [self._values_in_words()]
+        if self.parts.eigenvectors is not None:
+            sentences.append("Every node has its coordinates in the eigenvectors.")
+        if self.edges is not None:
+            sentences.append(f"There are about {self.edges:,.0f} edges.")
+        return " ".join([*sentences, *self.notes])
+
+    def _values_in_words(self) -> str:
+        """Return the eigenvalues that stand out, in a sentence."""
+        told = self.eigenvalues if self.detectable is None else self.eigenvalues[self.detectable]
+        size = "1 node" if self.public.nodes == 1 else f"{self.public.nodes:,} nodes"
+        what = "largest eigenvalue" if self.k == 1 else f"{self.k} largest eigenvalues"
+        where = f"the {what} of the graph of {size}"
+        if len(told) == 0:
+            return f"Of {where} none stands out from the noise ({self.how})."
+        shown = ", ".join(f"{value:,.4g}" for value in told[:8])
+        more = f", and {len(told) - 8:,} more" if len(told) > 8 else ""
+        if len(told) < self.k:
+            return (
+                f"Of {where} {len(told)} stand out from the noise: about {shown}{more} "
+                f"({self.how})."
+            )
+        verb = "is" if self.k == 1 else "are"
+        return f"{where[0].upper()}{where[1:]} {verb} about {shown}{more} ({self.how})."
+
+    def plot(self) -> Any:
+        """Return a figure: the eigenvalues, and the nodes in the first two eigenvectors."""
+        from matplotlib.figure import Figure
+
+        if self.parts.eigenvectors is None or self.k < 2:
+            figure = Figure(figsize=(4.6, 3.4), layout="constrained")
+            self._draw_values(figure.subplots())
+            return figure
+        figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        self._draw_values(left)
+        self._draw_nodes(right)
+        return figure
+
+    def _draw_values(self, axis: Any) -> None:
+        places = np.arange(1, self.k + 1)
+        sure = np.ones(self.k, dtype=bool) if self.detectable is None else self.detectable
+        colours = [FILL if certain else FAINT for certain in sure]
+        axis.bar(places, self.eigenvalues, color=colours)
+        if self.observed is not None:
+            axis.plot(
+                places, self.observed, "_", color=INK, markersize=10, label="before unbiasing"
+            )
+            axis.legend(frameon=False, fontsize=8)
+        if self.k <= 20:
+            axis.set_xticks(places)
+        axis.set_xlabel("eigenvalue, from the largest (pale: lost in noise)")
+        axis.set_ylabel("value")
+        axis.spines[["top", "right"]].set_visible(False)
+
+    def _draw_nodes(self, axis: Any) -> None:
+        first, second = self.eigenvectors[:, :2].T
+        many = self.public.nodes
+        axis.scatter(first, second, s=max(2, min(18, 4000 / max(many, 1))), color=INK, alpha=0.5)
+        axis.set_xlabel("first eigenvector")
+        axis.set_ylabel("second eigenvector")
+        axis.spines[["top", "right"]].set_visible(False)
+
+
+def _table(rows: list[list[str]]) -> bytes:
+    """Return rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _rows(content: bytes) -> list[list[str]]:
+    """Return the cells of CSV."""
+    return list(csv.reader(io.StringIO(content.decode())))
+
+
+def _column(rows: list[list[str]], place: int) -> Floats:
+    return np.array([row[place] for row in rows[1:]], dtype=np.float64)
+
+
+def _near(told: Floats, own: Floats) -> bool:
+    """Tell whether two lists of numbers are the same up to rounding."""
+    size = max(float(np.abs(own).max(initial=0.0)), 1e-9)
+    return told.shape == own.shape and bool((np.abs(told - own) <= TOLERANCE * size).all())
