@@ -242,6 +242,9 @@ class MethodSuite(AuditSuite):
         for bad in (0, -1.0, math.nan, math.inf, "x", None, True):
             with pytest.raises(ValueError, match="epsilon must be positive and finite; got"):
                 self.method(epsilon=bad)
+        for beyond in ("1e-16", "1e16"):
+            with pytest.raises(ValueError, match="epsilon must be from 1e-15 to 1e15; got"):
+                self.method(epsilon=beyond)
 
     def test_data_of_another_kind_are_refused_before_anything_is_spent(self, tmp_path):
         class Strange:

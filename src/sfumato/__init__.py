@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
     from sfumato.data.sequences import Sequences, read_sequences
     from sfumato.data.table import Table, read_table
+    from sfumato.graph.clustered import ClusteredGraph
     from sfumato.graph.degree_sequence import DegreeSequence
+    from sfumato.graph.dk_graph import DKGraph
+    from sfumato.graph.kronecker_graph import KroneckerGraph
+    from sfumato.graph.spectrum import Spectrum
     from sfumato.graph.statistic import GraphStatistic
     from sfumato.graph.subgraph_count import SubgraphCount
     from sfumato.graph.summary import GraphSummary
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.plan import Plan
     from sfumato.privacy.release import Release
     from sfumato.privacy.saved import load, verify
+    from sfumato.regression.functional import FunctionalRegression
     from sfumato.rehearsal import rehearse
     from sfumato.report.page import save_report
     from sfumato.sequence.ngram import NGram
@@ -69,10 +74,13 @@ __all__ = [
     "AdaptiveGrid",
     "ApproxDP",
     "BudgetExceeded",
+    "ClusteredGraph",
     "Contingency",
+    "DKGraph",
     "DataError",
     "DegreeSequence",
     "Fourier",
+    "FunctionalRegression",
     "Graph",
     "GraphStatistic",
     "GraphSummary",
@@ -80,6 +88,7 @@ __all__ = [
     "HierarchicalGrid",
     "Histogram",
     "Independent",
+    "KroneckerGraph",
     "Ledger",
     "Majority",
     "Marginals",
@@ -98,6 +107,7 @@ __all__ = [
     "Schema",
     "Sequences",
     "SimpleTree",
+    "Spectrum",
     "SubgraphCount",
     "SuffixTree",
     "Synthesizer",

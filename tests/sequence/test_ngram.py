@@ -15,11 +15,13 @@ from tests.sequence.suites import ReplacedSuite, SequenceAuditSuite, SequenceSui
 
 class TestNGram(SequenceSuite):
     name = "sequences.NGram"
+    random_neighbours = 80
     options = {"longest": 4, "grams": 3}  # noqa: RUF012
 
 
 class TestNGramOfOneLength(SequenceAuditSuite):
     name = "sequences.NGram"
+    random_neighbours = 80
     options = {"longest": 4, "grams": 1}  # noqa: RUF012
 
 

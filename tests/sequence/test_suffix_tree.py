@@ -20,6 +20,7 @@ from tests.sequence.suites import ReplacedSuite, SequenceAuditSuite, SequenceSui
 
 class TestSuffixTree(SequenceSuite):
     name = "sequences.SuffixTree"
+    random_neighbours = 80
 
 
 class TestSuffixTreeOfOneHistogram(SequenceAuditSuite):

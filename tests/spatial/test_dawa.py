@@ -19,6 +19,7 @@ from tests.spatial.grid_suite import GridMethodSuite, ReplacedGridMethodSuite, b
 
 class TestDAWA(GridMethodSuite):
     name = "points.DAWA"
+    random_neighbours = 80
     options = {"cells": 4}  # noqa: RUF012
 
     def data(self):

@@ -16,6 +16,7 @@ from tests.spatial.points import of_persons, person_pairs, random_boxes, relativ
 
 class TestPrivTree(GridMethodSuite):
     name = "points.PrivTree"
+    random_neighbours = 80
 
 
 class TestPrivTreeUnderReplacement(ReplacedGridMethodSuite):

@@ -47,7 +47,7 @@ class TestSynthesizer(GrownSuite):
     name = "table.Synthesizer"
     # A loss spread over many outputs shows too little in so few samples.
     sampled = False
-    random_neighbours = 200
+    random_neighbours = 80
     options = {"rounds": 2}  # noqa: RUF012
 
 
@@ -91,7 +91,7 @@ class TestGaussianSynthesizer(GrownSuite):
 class TestMST(GrownSuite):
     name = "table.MST"
     sampled = False
-    random_neighbours = 200
+    random_neighbours = 80
 
 
 class TestMSTOfTwoColumns(TwoColumns, GrownSuite):
@@ -107,7 +107,7 @@ class TestMSTUnderReplacement(TestSynthesizerUnderReplacement):
 class TestAIM(GrownSuite):
     name = "table.AIM"
     sampled = False
-    random_neighbours = 200
+    random_neighbours = 80
     options = {"rounds": 2}  # noqa: RUF012
 
 

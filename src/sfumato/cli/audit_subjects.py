@@ -27,7 +27,12 @@ NODES = 5
 #: The answers of the made-up survey.
 ANSWERS = ("yes", "no", "no answer")
 #: Methods that guess the last value of the last column.
-CLASSIFYING = ("table.Majority", "table.PrivateERM", "table.PrivGene")
+CLASSIFYING = (
+    "table.FunctionalRegression",
+    "table.Majority",
+    "table.PrivateERM",
+    "table.PrivGene",
+)
 #: Parameters with which a method has something to choose on a few records, or stays small: what it
 #: loses does not depend on them.
 SMALL: dict[str, dict[str, Any]] = {

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, read_declared
-from sfumato.cli.options import ReleaseArgument
+from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sfumato.data.graph import Graph
     from sfumato.evaluate.graph import Comparison, GraphEvaluation
 
 #: Whole numbers up to here are exact in floating point.
@@ -22,6 +26,14 @@ WHOLE = 2**53
 def evaluate(
     file: FileArgument,
     release: ReleaseArgument,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw what a count could have been released as, or both distributions of degrees, "
+            "as .svg, .png or .pdf. Not private either.",
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
     as_json: JsonOption = False,
@@ -30,19 +42,33 @@ def evaluate(
     with answering(as_json) as screen:
         from sfumato.evaluate.graph import COMPARED, WARNING, evaluate_graph
 
-        needs = "only a release of a graph is compared with a graph"
+        refuse_unwritable(picture, PICTURES, option="--picture")
+        needs = (
+            "only a release of a graph is compared with a graph (made-up graphs and spectra by "
+            "`sfumato graph compare`)"
+        )
         made: Any = rebuilt(screen, release, COMPARED, needs)
         if made.provenance.public.kind != "graph":
             raise Refusal(ExitCode.USAGE, f"{needs}; {release} is of {made.provenance.public.kind}")
         graph = read_declared(screen, file, made.provenance.public, columns, comment)
         with screen.working("comparing"):
             outcome = evaluate_graph(graph, made)
+            if picture is not None:
+                _draw(graph, made, picture)
         if as_json:
             screen.note(WARNING, style="bold red")
-        screen.answer(outcome.to_json(), lambda console: _show(console, outcome, WARNING))
+        document = {**outcome.to_json(), "picture": None if picture is None else str(picture)}
+        screen.answer(document, lambda console: _show(console, outcome, WARNING, picture))
 
 
-def _show(console: Console, outcome: GraphEvaluation, warning: str) -> None:
+def _draw(graph: Graph, made: Any, path: Path) -> None:
+    """Draw a release beside the truth. Not private."""
+    from sfumato.evaluate.graph_pictures import picture
+
+    picture(graph, made).savefig(path, dpi=160)
+
+
+def _show(console: Console, outcome: GraphEvaluation, warning: str, picture: Path | None) -> None:
     """Print how far a release is from the truth, with the label it must carry."""
     wrap = not console.is_terminal
     console.print(warning, style="bold red", soft_wrap=wrap)
@@ -55,6 +81,8 @@ def _show(console: Console, outcome: GraphEvaluation, warning: str) -> None:
         style="dim",
         soft_wrap=wrap,
     )
+    if picture is not None:
+        console.print(f"Drawn, not private either: {picture}", soft_wrap=True)
 
 
 def _lines(item: Comparison) -> list[str]:

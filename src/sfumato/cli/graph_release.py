@@ -142,7 +142,9 @@ def facts(made: Release) -> dict[str, Any]:
     """Return what only a release of its kind can tell."""
     from sfumato.graph.degrees import DegreeRelease
     from sfumato.graph.number import NumberRelease
+    from sfumato.graph.spectrum_release import SpectrumRelease
     from sfumato.graph.summary import SummaryRelease
+    from sfumato.graph.synthetic import SyntheticGraph
     from sfumato.mechanisms.expression.release import StatisticRelease
 
     if isinstance(made, NumberRelease):
@@ -163,6 +165,20 @@ def facts(made: Release) -> dict[str, Any]:
             "density": made.density,
             "transitivity": made.transitivity,
             "degrees": _degrees(made.degree_release),
+        }
+    if isinstance(made, SyntheticGraph):
+        return {
+            "model": made.model.kind,
+            "nodes": made.graph.nodes,
+            "edges": made.graph.edges,
+            "moved": made.moved,
+        }
+    if isinstance(made, SpectrumRelease):
+        return {
+            "eigenvalues": made.eigenvalues.tolist(),
+            "detectable": None if made.detectable is None else made.detectable.tolist(),
+            "eigenvectors": made.parts.eigenvectors is not None,
+            "edges": made.edges,
         }
     return {}
 

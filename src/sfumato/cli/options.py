@@ -14,6 +14,8 @@ from sfumato.cli.exits import ExitCode, Refusal
 #: Losses of other orders of magnitude mean nothing, and floating point cannot follow them.
 MAGNITUDE = 100
 SMALLEST, LARGEST = Fraction(1, 10**MAGNITUDE), 10**MAGNITUDE
+#: The pictures that can be written, by the ending of their names.
+PICTURES = (".svg", ".png", ".pdf")
 
 
 class EngineChoice(StrEnum):
@@ -149,7 +151,9 @@ def refuse_taken(out: Path | None) -> None:
         raise Refusal(ExitCode.USAGE, f"{out} exists; a schema is never overwritten")
 
 
-def refuse_unwritable(path: Path | None, endings: tuple[str, ...]) -> None:
+def refuse_unwritable(
+    path: Path | None, endings: tuple[str, ...], *, option: str = "--out"
+) -> None:
     """Refuse, before any work, a file that could not be written.
 
     Parameters
@@ -158,10 +162,12 @@ def refuse_unwritable(path: Path | None, endings: tuple[str, ...]) -> None:
         The file; `None` where none is asked for.
     endings
         How its name may end.
+    option
+        The option that names it.
     """
     if path is None:
         return
     if path.suffix.lower() not in endings:
-        raise Refusal(ExitCode.USAGE, f"--out ends in {', '.join(endings)}; got {path.name}")
+        raise Refusal(ExitCode.USAGE, f"{option} ends in {', '.join(endings)}; got {path.name}")
     if not path.parent.is_dir():
         raise Refusal(ExitCode.USAGE, f"there is no folder {path.parent} for the file")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import ReleaseArgument, refuse_unwritable
+from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sfumato.spatial.histogram import SpatialHistogram
 
 #: What can be written, by the ending of its name.
-PICTURES = (".svg", ".png", ".pdf")
 ENDINGS = (*PICTURES, ".html", ".geojson")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import ReleaseArgument, refuse_unwritable
+from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from sfumato.tabular.synthetic import SyntheticTable
 
-#: The pictures that can be written, by the ending of their names.
-PICTURES = (".svg", ".png", ".pdf")
 #: Parts, and pairs, shown one by one.
 MOST_SHOWN = 60
 

@@ -14,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import Dropped, Graph
+from sfumato.evaluate.spectrum import compare_spectrum
+from sfumato.evaluate.synthetic_graph import compare
 from sfumato.evaluate.warning import WARNING
 from sfumato.graph.degrees import DegreeRelease
 from sfumato.graph.number import NumberRelease
 from sfumato.graph.shapes import Shape
+from sfumato.graph.spectrum_release import SpectrumRelease
 from sfumato.graph.statistic import GraphStatistic
 from sfumato.graph.subgraph_count import SubgraphCount
 from sfumato.graph.summary import SummaryRelease
+from sfumato.graph.synthetic import SyntheticGraph
 from sfumato.graph.units import graph_vocabulary
 from sfumato.mechanisms.expression.estimate import plain_value
 from sfumato.mechanisms.expression.polynomials import number
@@ -29,7 +33,8 @@ from sfumato.mechanisms.expression.release import StatisticRelease
 
 __all__ = ["COMPARED", "WARNING", "Comparison", "GraphEvaluation", "evaluate_graph"]
 
-#: The releases that can be compared with a graph.
+#: The releases whose numbers are compared one by one; synthetic graphs and spectra are compared by
+#: `compare` and `compare_spectrum`, and here by the numbers of these that have a truth.
 COMPARED = (DegreeRelease, NumberRelease, StatisticRelease, SummaryRelease)
 DEGREES = "degrees, sorted"
 
@@ -130,6 +135,14 @@ def _comparisons(data: Graph, release: Any) -> list[Comparison]:
             _compared("triangles", graph.triangles(), release.triangles.value),
             _compared(DEGREES, np.sort(graph.degrees()), release.degrees),
         ]
+    if isinstance(release, SyntheticGraph):
+        return [
+            _compared(what, truth, drawn)
+            for what, truth, drawn in compare(data, release).rows()
+            if truth is not None and drawn is not None
+        ]
+    if isinstance(release, SpectrumRelease):
+        return _spectra(data, release)
     raise ValueError(f"a release of {release.kind} by {method.name} is not compared with a graph")
 
 
@@ -137,6 +150,19 @@ def _compared(
     what: str, truth: Any, released: Any, expected: tuple[int, int] | None = None
 ) -> Comparison:
     return Comparison(what, _floats(truth), _floats(released), expected)
+
+
+def _spectra(data: Graph, release: SpectrumRelease) -> list[Comparison]:
+    """Return the eigenvalues, and how close eigenvectors come to what is possible."""
+    found = compare_spectrum(data, release)
+    made = [_compared("eigenvalues", found.truth.eigenvalues, found.released)]
+    if found.cosines is not None and found.captured is not None:
+        made.append(_compared("cosines of the eigenvectors", [1.0] * release.k, found.cosines))
+        made.append(_compared("captured part of their subspace", 1.0, found.captured))
+    if found.reconstruction is not None:
+        best, reached = found.reconstruction.best, found.reconstruction.distance
+        made.append(_compared("distance of the graph drawn from it", best, reached))
+    return made
 
 
 def _floats(values: Any) -> NDArray[np.float64]:

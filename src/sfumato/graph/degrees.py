@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.privacy.release import Release
 
-__all__ = ["DegreeRelease", "degree_files", "degree_picture"]
+__all__ = ["DegreeRelease", "degree_files", "degree_picture", "logarithmic"]
 
 INK, FILL = "#1d3557", "#4c72b0"
 
@@ -108,5 +108,17 @@ def degree_picture(axis: Any, release: DegreeRelease) -> None:
     shares = release.share_of_at_least(seen.tolist())
     axis.step(seen, shares, where="pre", color=FILL)
     axis.plot(seen, shares, ".", color=INK, markersize=3)
+    logarithmic(axis)
+
+
+def logarithmic(axis: Any) -> None:
+    """Make both axes logarithmic, with degrees and shares as they are read beside them."""
+    from matplotlib.ticker import NullFormatter
+
     axis.set_xscale("log")
     axis.set_yscale("log")
+    # Powers of ten would be set as formulas, which a page does not read.
+    axis.xaxis.set_major_formatter(lambda degree, _: f"{degree:,.10g}")
+    axis.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.10g} %")
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_minor_formatter(NullFormatter())

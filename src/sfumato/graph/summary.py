@@ -169,6 +169,10 @@ class GraphSummary(Method[Graph, SummaryRelease]):
         )
 
     def _measure(self, data: Graph, budget: Budget) -> None:
+        self.measure_summary(data, budget)
+
+    def measure_summary(self, data: Graph, budget: Budget) -> None:
+        """Measure the three parts, each with its share; for methods that need a summary."""
         losses = self._losses(data.public)
         edges = np.array([data.counts.edges], dtype=np.int64)
         counted = budget.take(losses[EDGES], EDGES)
@@ -177,6 +181,10 @@ class GraphSummary(Method[Graph, SummaryRelease]):
         self._triangles.measure_count(data, budget.take(losses["triangles"], "triangles"))
 
     def _build(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
+        return self.built_summary(public, transcript)
+
+    def built_summary(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
+        """Return the summary that a transcript tells; for methods that need one."""
         noise = self._edge_noise(public)
         edges = NumberRelease(
             "edges",

@@ -15,7 +15,7 @@ from sfumato.privacy import door, registry
 from sfumato.privacy.accounts import record_limit
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
-from sfumato.privacy.parameters import Positive, parameter, parse_parameters, read_parameters
+from sfumato.privacy.parameters import Epsilon, parameter, parse_parameters, read_parameters
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import plain
 from sfumato.privacy.release import Release
@@ -83,7 +83,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     kind: ClassVar[str]
     proof: ClassVar[str]
 
-    epsilon: Number = parameter(Positive())
+    epsilon: Number = parameter(Epsilon())
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

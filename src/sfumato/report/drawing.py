@@ -70,7 +70,7 @@ def inlined(name: str, make: Callable[[], Any]) -> str:
     import matplotlib
 
     own = {"svg.hashsalt": name, "svg.fonttype": "none", "text.parse_math": False}
-    with matplotlib.rc_context({**own, "savefig.facecolor": "none"}):
+    with matplotlib.rc_context({**own, "axes.facecolor": "none", "savefig.facecolor": "none"}):
         return _inline(make())
 
 

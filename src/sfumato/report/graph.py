@@ -11,6 +11,7 @@ from sfumato.data.graph import GraphPublic
 from sfumato.graph.degrees import DegreeRelease
 from sfumato.graph.number import NumberRelease
 from sfumato.graph.summary import SummaryRelease
+from sfumato.privacy.release import Release
 from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
 from sfumato.report.drawing import inlined
 
@@ -36,13 +37,13 @@ def number_sections(release: NumberRelease) -> tuple[Section, ...]:
     return (
         Section("number", "The number", (words, facts, picture), "number.json"),
         Section("use", "How to use it", (command,), "number.json"),
-        *_declared(release),
+        *declared(release),
     )
 
 
 def degree_sections(release: DegreeRelease) -> tuple[Section, ...]:
     """Return the sections for sorted degrees."""
-    return (_degrees(release, release), _use(), *_declared(release))
+    return (_degrees(release, release), _use(), *declared(release))
 
 
 def summary_sections(release: SummaryRelease) -> tuple[Section, ...]:
@@ -58,7 +59,7 @@ def summary_sections(release: SummaryRelease) -> tuple[Section, ...]:
         f"Edges: {_trust(release.edges)} Triangles: {_trust(release.triangles)}"
     )
     counts = Section("counts", "The counts", (words, Facts(facts)), "summary.json")
-    return (counts, _degrees(release.degree_release, release), _use(), *_declared(release))
+    return (counts, _degrees(release.degree_release, release), _use(), *declared(release))
 
 
 def _number_facts(release: NumberRelease) -> tuple[tuple[str, str], ...]:
@@ -123,7 +124,7 @@ def _use() -> Section:
     return Section("use", "How to use it", blocks, "degrees.csv, histogram.csv")
 
 
-def _declared(release: NumberRelease | DegreeRelease | SummaryRelease) -> tuple[Section, ...]:
+def declared(release: Release) -> tuple[Section, ...]:
     """Say which nodes were declared, and that edges are what is protected."""
     public = release.provenance.public
     if not isinstance(public, GraphPublic):

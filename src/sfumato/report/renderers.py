@@ -26,6 +26,9 @@ _PLACES = {
     "number": "sfumato.report.graph:number_sections",
     "degree sequence": "sfumato.report.graph:degree_sections",
     "graph summary": "sfumato.report.graph:summary_sections",
+    "statistic": "sfumato.report.statistic:sections",
+    "synthetic graph": "sfumato.report.synthetic_graph:sections",
+    "graph spectrum": "sfumato.report.graph_spectrum:sections",
 }
 _renderers: dict[str, Renderer] = {}
 

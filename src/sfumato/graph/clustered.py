@@ -1,0 +1,82 @@
+"""Synthetic graphs with the degrees and the number of triangles of a private one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.dk_one import SortedDegrees
+from sfumato.graph.models import ClusteredModel
+from sfumato.graph.subgraph_count import COUNT, SubgraphCount
+from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import SHARE, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["ClusteredGraph"]
+
+#: Of what is not for the triangles, the share for the degrees; the rest counts the edges.
+DEGREE_SHARE = Fraction(9, 10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteredGraph(Method[Graph, SyntheticGraph]):
+    """Release synthetic graphs with about the degrees and the clustering of a private graph.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge.
+    triangle_share
+        The share of ε that counts the triangles; the rest is for the degrees, a tenth of it for
+        the number of edges.
+
+    Notes
+    -----
+    Privacy: the degrees and the number of edges are measured as `DKGraph` does, the triangles as
+    `SubgraphCount` does; their losses add up (docs/proofs/clustered-graph.md). Drawing graphs and
+    rewiring them is post-processing.
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "clustered-graph.md"
+
+    triangle_share: Fraction = parameter(SHARE, Fraction(1, 2))
+
+    def _losses(self, public: GraphPublic) -> tuple[PureDP, PureDP]:
+        """Return what the degrees and the triangles may spend, for one edge."""
+        limit, _ = self.record_budget(public)
+        assert isinstance(limit, PureDP)
+        return limit.share(1 - self.triangle_share), limit.share(self.triangle_share)
+
+    def _degrees(self, public: GraphPublic) -> SortedDegrees:
+        return SortedDegrees(self._losses(public)[0], DEGREE_SHARE)
+
+    @property
+    def _triangles(self) -> SubgraphCount:
+        """The count of triangles with its share of ε."""
+        return SubgraphCount(epsilon=PureDP(self.epsilon).epsilon * self.triangle_share)
+
+    def plan(self, public: GraphPublic) -> Plan:
+        """Return the plan: degrees, edges, triangles."""
+        self.check(public)
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(*self._degrees(public).steps(public), *self._triangles.plan(public).steps),
+        )
+
+    def _measure(self, data: Graph, budget: Budget) -> None:
+        self._degrees(data.public).measure(data, budget)
+        triangles = budget.take(self._losses(data.public)[1], "triangles")
+        self._triangles.measure_count(data, triangles)
+
+    def _build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
+        found = self._degrees(public).repaired(public, transcript)
+        triangles = self._triangles.number(public, transcript[COUNT]).possible
+        return SyntheticGraph(public, ClusteredModel(found.degrees, triangles), moved=found.moved)

@@ -1,0 +1,216 @@
+"""DP-1K and DP-2K as they were published: noise on the bins that are occupied, and on no others.
+
+They are kept to compare with and promise nothing: which degrees occur is told as it is, so a
+neighbour in which another degree occurs can be told apart for certain. Wang and Wu, "Preserving
+Differential Privacy in Degree-Correlation based Graph Generation", 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.apportioning import shares
+from sfumato.graph.dk_series import degree_counts, joint_degrees
+from sfumato.graph.graphical import graphical
+from sfumato.graph.joint_degrees import nodes_by_degree, repaired_joint
+from sfumato.graph.joint_models import JointModel
+from sfumato.graph.models import DegreeModel
+from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.noise.heavy import perturb_laplace
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["OccupiedBins", "OccupiedInput", "PublishedDegrees", "PublishedJoint"]
+
+Integers = NDArray[np.int64]
+
+#: The label in transcripts.
+OCCUPIED = "occupied bins"
+#: With very much noise the published sizes are absurd; no graph is drawn with more nodes or edges.
+MOST = 2**20
+
+
+class OccupiedInput(NamedTuple):
+    """The bins that are occupied, what is in them, and the scale of the noise. All private."""
+
+    bins: tuple[tuple[int, ...], ...]
+    counts: tuple[int, ...]
+    scale: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class OccupiedBins(Primitive):
+    """Say which bins are occupied, and add Laplace noise to what is in them: not private.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What the paper says that it costs; δ is 0 for plain noise.
+
+    Notes
+    -----
+    Privacy: none. An output that names a bin has probability 0 on a neighbour that does not occupy
+    it.
+    """
+
+    kind: ClassVar[str] = "noise on occupied bins"
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return what the paper claims."""
+        claimed: Loss = PureDP(self.epsilon)
+        if self.delta:
+            claimed = ApproxDP(self.epsilon, self.delta)
+        return convert(claimed, measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is one of occupied bins."""
+        if not isinstance(value, OccupiedInput) or len(value.bins) != len(value.counts):
+            raise ValueError("the input must be an OccupiedInput(bins, counts, scale)")
+
+    def sample(self, value: OccupiedInput) -> tuple[Any, Any]:
+        """Return the bins and their noisy counts, rounded."""
+        if not value.bins:
+            return np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=object)
+        noisy = perturb_laplace(value.counts, value.scale, grid_exponent=0)
+        return np.array(value.bins, dtype=np.int64), np.array(noisy, dtype=object)
+
+    def log_probability(self, value: OccupiedInput, output: tuple[Any, Any]) -> float:
+        """Return the log-probability of an output: −∞ where other bins are named."""
+        bins, noisy = output
+        if tuple(map(tuple, bins.tolist())) != value.bins:
+            return -math.inf
+        scale = float(value.scale)
+        return math.fsum(
+            _log_mass(float(int(said) - true), scale)
+            for said, true in zip(noisy, value.counts, strict=True)
+        )
+
+    def change(self, value: OccupiedInput, neighbour: OccupiedInput) -> Change:
+        """Tell that nothing hides which bins are occupied."""
+        norm = "whether the same bins are occupied"
+        return Change(0 if value.bins == neighbour.bins else math.inf, 1, norm)
+
+
+def _log_mass(apart: float, scale: float) -> float:
+    """Return the log-probability that scale·Laplace is rounded to `apart`."""
+    if abs(apart) < 0.5:
+        return math.log(-math.expm1(-0.5 / scale))
+    return -(abs(apart) - 0.5) / scale + math.log(-math.expm1(-1 / scale) / 2)
+
+
+def _step(what: str, loss: Loss) -> PlanStep:
+    return PlanStep(
+        what=what, loss=loss, noise="Laplace, on occupied bins only", error="not private"
+    )
+
+
+def _positive(noisy: Any) -> Integers:
+    """Return noisy counts as whole numbers of at least 0, of a sum that can be drawn."""
+    counts = np.array([max(min(int(x), 2**40), 0) for x in noisy], dtype=np.int64)
+    return counts if counts.sum() <= MOST else shares(counts, MOST)
+
+
+@dataclass(frozen=True)
+class PublishedDegrees:
+    """DP-1K as published: Laplace noise of scale 4/ε on the degrees that occur.
+
+    Parameters
+    ----------
+    loss
+        What the paper says that it costs.
+    """
+
+    loss: PureDP
+
+    def check(self, public: GraphPublic) -> None:
+        """Accept every graph."""
+
+    def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
+        """Return the line of the plan."""
+        return (_step("how many nodes have each degree that occurs", self.loss),)
+
+    def measure(self, data: Graph, budget: Budget) -> None:
+        """Measure the bins that are occupied."""
+        counts = degree_counts(data.counts.pairs(), data.counts.nodes)
+        occupied = np.flatnonzero(counts)
+        value = OccupiedInput(
+            tuple((int(degree),) for degree in occupied),
+            tuple(counts[occupied].tolist()),
+            4 / self.loss.epsilon,
+        )
+        primitive = OccupiedBins(epsilon=self.loss.epsilon, delta=Fraction(0))
+        budget.measure(primitive, value, label=OCCUPIED)
+
+    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
+        """Return graphs with these degrees, on as many nodes as were said."""
+        bins, noisy = transcript[OCCUPIED]
+        degrees = np.repeat(bins[:, 0], _positive(noisy))
+        if degrees.sum() > 2 * MOST:
+            degrees = degrees[np.cumsum(degrees) <= 2 * MOST]
+        found = graphical(degrees)
+        return SyntheticGraph(public, DegreeModel(found.degrees), moved=found.moved)
+
+
+@dataclass(frozen=True)
+class PublishedJoint:
+    """DP-2K as published: smooth noise on the pairs of degrees that occur.
+
+    Parameters
+    ----------
+    loss
+        What the paper says that it costs.
+    """
+
+    loss: ApproxDP
+
+    def check(self, public: GraphPublic) -> None:
+        """Accept every graph."""
+
+    def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
+        """Return the line of the plan."""
+        return (_step("the edges between nodes of each two degrees that occur", self.loss),)
+
+    def measure(self, data: Graph, budget: Budget) -> None:
+        """Measure the bins that are occupied."""
+        joint = joint_degrees(data.counts.pairs(), data.counts.nodes)
+        bins = tuple(zip(joint.low.tolist(), joint.high.tolist(), strict=True))
+        value = OccupiedInput(bins, tuple(joint.edges.tolist()), self._scale(data, len(bins)))
+        primitive = OccupiedBins(epsilon=self.loss.epsilon, delta=self.loss.delta)
+        budget.measure(primitive, value, label=OCCUPIED)
+
+    def _scale(self, data: Graph, occupied: int) -> Fraction:
+        """Return 2S/ε with the printed bound and the printed β. Private."""
+        epsilon, delta = float(self.loss.epsilon), float(self.loss.delta)
+        beta = epsilon / (4 * (occupied + math.log(2 / delta)))
+        degrees = np.sort(data.counts.degrees())[-2:]
+        start, cap = max(2 * int(degrees.sum()) - 3, 1), max(4 * data.counts.nodes - 7, 1)
+        peak = max(round(1 / beta - start / 2), 0)
+        places = {0, peak, peak + 1, max((cap - start) // 2 + 1, 0)}
+        best = max(math.exp(-beta * s) * min(start + 2 * s, cap) for s in places)
+        return Fraction(2 * best / epsilon)
+
+    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
+        """Return graphs with these joint degrees, on as many nodes as they take."""
+        bins, noisy = transcript[OCCUPIED]
+        counts = _positive(noisy)
+        low, high = bins[:, 0], bins[:, -1]
+        # As many nodes as all degrees could take.
+        room = int((counts / np.maximum(low, 1) + counts / np.maximum(high, 1)).sum()) + 2
+        found = repaired_joint(low, high, counts, room + int(high.max(initial=0)) + 1)
+        degrees, ends = nodes_by_degree(found.joint)
+        nodes = int((ends // np.maximum(degrees, 1)).sum())
+        model = JointModel(found.joint, nodes, exact=False)
+        return SyntheticGraph(public, model, moved=found.moved)

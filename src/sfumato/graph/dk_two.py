@@ -1,0 +1,195 @@
+"""dK-2 with a pure loss: edges between groups of nodes that have about as many edges.
+
+Degrees are measured node by node; what is said about them makes the groups, and once the groups
+are public an edge lies in one block only. Only `measure` sees the graph. Proof:
+docs/proofs/dk-graphs.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.apportioning import closest, shares
+from sfumato.graph.denoising import expected_degrees
+from sfumato.graph.dk_parts import (
+    EDGES,
+    edge_noise,
+    edge_step,
+    joined_estimate,
+    measure_edges,
+    noise_of,
+)
+from sfumato.graph.margins import margin
+from sfumato.graph.models import BlockModel
+from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import Loss
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["MOST_GROUPS", "GroupedDegrees"]
+
+Integers = NDArray[np.int64]
+
+#: The labels in transcripts, and of the slices.
+DEGREES = "degrees"
+BLOCKS = "blocks"
+#: No more groups than this are made; on large graphs more of them gain nothing.
+MOST_GROUPS = 24
+#: The noise of all blocks together may be about this part of the edges.
+NOISE = Fraction(1, 16)
+#: Of what is not for the degrees, the share for the number of edges, which no block tells as well.
+EDGE_SHARE = Fraction(1, 5)
+
+
+@dataclass(frozen=True)
+class GroupedDegrees:
+    """Degrees node by node, and the edges between groups that are made of them.
+
+    Parameters
+    ----------
+    loss
+        What may be spent, for one edge.
+    share
+        The share of it that is for the degrees; the rest counts edges between groups, a fifth of
+        it all edges.
+    groups
+        The most groups.
+    """
+
+    loss: Loss
+    share: Fraction
+    groups: int = MOST_GROUPS
+
+    @property
+    def _losses(self) -> tuple[Loss, Loss, Loss]:
+        """What the degrees, the blocks and the number of edges may spend."""
+        rest = 1 - self.share
+        parts = self.share, rest * (1 - EDGE_SHARE), rest * EDGE_SHARE
+        degrees, blocks, edges = (self.loss.share(part) for part in parts)
+        return degrees, blocks, edges
+
+    def check(self, public: GraphPublic) -> None:
+        """Accept every graph."""
+
+    def _degree_noise(self, public: GraphPublic) -> GeometricNoise:
+        # One edge moves the degrees of its two ends by 1 each.
+        return noise_of(self._losses[0], (public.nodes,), 2)
+
+    def _block_noise(self, many: int) -> GeometricNoise:
+        # One edge lies in one block.
+        return noise_of(self._losses[1], (comb(many + 1, 2),), 1)
+
+    def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
+        """Return the lines of the plan; how many groups there are follows from what is said."""
+        degrees, blocks, edges = self._losses
+        noise, block_noise = self._degree_noise(public), self._block_noise(1)
+        return (
+            PlanStep(
+                what=f"the degree of each of {public.nodes:,} nodes",
+                loss=degrees,
+                noise=f"± {noise.standard_deviation:.4g} (1 s.d.) on each",
+                error=f"± {margin(noise):,.4g} at most, 19 times in 20; less after a comparison",
+                figures={"margin": margin(noise)},
+            ),
+            PlanStep(
+                what=f"the edges between at most {self.groups} groups of nodes",
+                loss=blocks,
+                noise=f"± {block_noise.standard_deviation:.4g} (1 s.d.) on each pair of groups",
+                error=f"± {margin(block_noise):,.4g}",
+                figures={"margin": margin(block_noise)},
+            ),
+            edge_step(edges),
+        )
+
+    def measure(self, data: Graph, budget: Budget) -> None:
+        """Measure the degrees, make groups of what was said, and measure their edges."""
+        degrees, blocks, edges = self._losses
+        graph = data.counts
+        noise, given = self._degree_noise(data.public), graph.degrees().astype(np.int64)
+        noisy = budget.take(degrees, DEGREES).measure(noise, given, label=DEGREES)
+        _, groups = self._grouping(data.public, noisy)
+        many = int(groups.max(initial=0)) + 1
+        ends = np.sort(groups[graph.pairs()], axis=1)
+        # Groups a ≤ b in lexicographic order.
+        places = ends[:, 0] * many - ends[:, 0] * (ends[:, 0] + 1) // 2 + ends[:, 1]
+        counts = np.bincount(places, minlength=comb(many + 1, 2)).astype(np.int64)
+        budget.take(blocks, BLOCKS).measure(self._block_noise(many), counts, label=BLOCKS)
+        measure_edges(data, budget.take(edges, EDGES))
+
+    def _grouping(self, public: GraphPublic, noisy: Integers) -> tuple[Integers, Integers]:
+        """Return the expected degrees, and the group of every node, from what was said."""
+        expected = expected_degrees(noisy, float(self._degree_noise(public).scale))
+        about = max(int(noisy.sum(dtype=np.float64)), 0) // 2
+        cells = int(NOISE * about * self._losses[1].epsilon)  # type: ignore[union-attr]
+        # As many groups as have so many blocks.
+        many = (math.isqrt(1 + 8 * cells) - 1) // 2
+        return expected, _equal_groups(expected, min(max(many, 1), self.groups))
+
+    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
+        """Return graphs with about these degrees, and about so many edges between the groups."""
+        expected, groups = self._grouping(public, transcript[DEGREES])
+        noisy: Integers = transcript[BLOCKS]
+        counts = self._counts(public, transcript, groups)
+        many = int(groups.max(initial=0)) + 1
+        blocks = np.zeros((many, many), dtype=np.int64)
+        blocks[np.triu_indices(many)] = counts
+        ends = blocks.sum(axis=0) + blocks.sum(axis=1)
+        model = BlockModel(_dealt(expected, groups, ends, public), groups, blocks)
+        return SyntheticGraph(public, model, moved=float(np.abs(counts - noisy).sum()))
+
+    def _counts(self, public: GraphPublic, transcript: Transcript, groups: Integers) -> Integers:
+        """Return possible block counts that add up to the number of edges, close to those said."""
+        noisy: Integers = transcript[BLOCKS]
+        size = np.bincount(groups, minlength=1)
+        pairs = np.outer(size, size)
+        np.fill_diagonal(pairs, size * (size - 1) // 2)
+        degree_noise, block_noise = self._degree_noise(public), self._block_noise(len(size))
+        edges = joined_estimate(
+            [
+                (float(transcript[EDGES][0]), edge_noise(self._losses[2]).standard_deviation),
+                (
+                    float(noisy.sum(dtype=np.float64)),
+                    block_noise.standard_deviation * math.sqrt(len(noisy)),
+                ),
+                (
+                    float(transcript[DEGREES].sum(dtype=np.float64)) / 2,
+                    degree_noise.standard_deviation * math.sqrt(max(public.nodes, 1)) / 2,
+                ),
+            ],
+            public,
+        )
+        return closest(noisy, pairs[np.triu_indices(len(size))], edges)
+
+
+def _equal_groups(expected: Integers, many: int) -> Integers:
+    """Return groups of nodes, by rising degree, with about equally many ends of edges each.
+
+    Nodes of the same expected degree are in the same group, and no group is empty.
+    """
+    values, kind, nodes = np.unique(expected, return_inverse=True, return_counts=True)
+    # The 1 keeps nodes without edges apart from nothing at all.
+    ends = (values + 1) * nodes
+    middle = 2 * np.cumsum(ends) - ends
+    group = middle * many // max(2 * int(ends.sum()), 1)
+    return np.asarray(np.unique(group, return_inverse=True)[1][kind], dtype=np.int64)
+
+
+def _dealt(expected: Integers, groups: Integers, ends: Integers, public: GraphPublic) -> Integers:
+    """Return degrees that add up to the ends of each group, in proportion to those expected."""
+    degrees = np.zeros(len(expected), dtype=np.int64)
+    most = max(public.nodes - 1, 0)
+    for group, total in enumerate(ends.tolist()):
+        members = np.flatnonzero(groups == group)
+        members = members[np.argsort(expected[members], kind="stable")]
+        parts = shares(expected[members] + 1, total)
+        degrees[members] = closest(parts, most, total)
+    return degrees

@@ -1,0 +1,192 @@
+"""Models that synthetic graphs are drawn from: degrees, and what may be known beside them.
+
+Everything here is public. A model is made of whole numbers, so that the graph which somebody draws
+from it with the same random bits is the same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.graph.block_matching import block_graph
+from sfumato.graph.rewiring import toward_triangles
+from sfumato.graph.sampled import Pairs
+from sfumato.graph.stub_matching import matched_graph
+
+__all__ = ["BlockModel", "ClusteredModel", "DegreeModel"]
+
+Integers = NDArray[np.int64]
+
+#: How many exchanges are proposed for each edge on the way to the triangles that are wanted.
+STEPS_PER_EDGE = 200
+
+
+def _runs(degrees: Integers) -> list[list[int]]:
+    """Return sorted degrees as a list of [degree, nodes]."""
+    values, nodes = np.unique(degrees, return_counts=True)
+    runs: list[list[int]] = np.stack([values, nodes], axis=1).tolist()
+    return runs
+
+
+def _from_runs(runs: list[list[int]]) -> Integers:
+    """Return the sorted degrees that `_runs` wrote."""
+    table = np.array(runs, dtype=np.int64).reshape(-1, 2)
+    return np.repeat(table[:, 0], table[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeModel:
+    """Graphs with given degrees, all of them about equally likely.
+
+    Parameters
+    ----------
+    degrees
+        The degrees of all nodes, which some simple graph has; their order says nothing.
+    """
+
+    kind: ClassVar[str] = "degrees"
+    named: ClassVar[bool] = False
+
+    degrees: Integers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degrees", np.sort(self.degrees))
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.degrees)
+
+    def draw(self, generator: np.random.Generator) -> Pairs:
+        """Return the edges of a graph with exactly these degrees."""
+        return matched_graph(self.degrees, generator)
+
+    def document(self) -> dict[str, Any]:
+        """Return the model as a plain document: how many nodes have each degree."""
+        return {"degrees": _runs(self.degrees)}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the model that `document` wrote."""
+        return cls(_from_runs(document["degrees"]))
+
+    def words(self) -> str:
+        """Return what the model keeps."""
+        return (
+            f"It keeps how many edges nodes have ({_mean(self.degrees):.3g} on average, "
+            f"{self.degrees.max(initial=0):,} at most), and nothing else: who is joined to whom is "
+            "left to chance."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredModel:
+    """Graphs with given degrees, and about so many triangles.
+
+    Parameters
+    ----------
+    degrees
+        The degrees of all nodes, which some simple graph has; their order says nothing.
+    triangles
+        How many triangles are aimed at; a graph that cannot have them has as many as were found.
+    """
+
+    kind: ClassVar[str] = "degrees and triangles"
+    named: ClassVar[bool] = False
+
+    degrees: Integers
+    triangles: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degrees", np.sort(self.degrees))
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.degrees)
+
+    def draw(self, generator: np.random.Generator) -> Pairs:
+        """Return the edges of a graph with these degrees and close to so many triangles."""
+        pairs = matched_graph(self.degrees, generator)
+        steps = STEPS_PER_EDGE * len(pairs)
+        return toward_triangles(pairs, self.nodes, self.triangles, generator, steps=steps)
+
+    def document(self) -> dict[str, Any]:
+        """Return the model as a plain document."""
+        return {"degrees": _runs(self.degrees), "triangles": self.triangles}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the model that `document` wrote."""
+        return cls(_from_runs(document["degrees"]), int(document["triangles"]))
+
+    def words(self) -> str:
+        """Return what the model keeps."""
+        return (
+            f"It keeps how many edges nodes have ({_mean(self.degrees):.3g} on average, "
+            f"{self.degrees.max(initial=0):,} at most) and aims at {self.triangles:,} triangles; "
+            "all else is left to chance."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BlockModel:
+    """Graphs with given degrees and a given number of edges between groups of nodes.
+
+    Parameters
+    ----------
+    degrees, groups
+        The degree and the group of every node, in the public order of the nodes.
+    blocks
+        How many edges join groups a ≤ b, at [a, b].
+    """
+
+    kind: ClassVar[str] = "degrees and blocks"
+    named: ClassVar[bool] = True
+
+    degrees: Integers
+    groups: Integers
+    blocks: Integers
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.degrees)
+
+    def draw(self, generator: np.random.Generator) -> Pairs:
+        """Return the edges of a graph with these degrees and blocks."""
+        return block_graph(self.degrees, self.groups, self.blocks, generator)
+
+    def document(self) -> dict[str, Any]:
+        """Return the model as a plain document."""
+        return {
+            "degrees": self.degrees.tolist(),
+            "groups": self.groups.tolist(),
+            "blocks": self.blocks.tolist(),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the model that `document` wrote."""
+        degrees, groups, blocks = (
+            np.array(document[name], dtype=np.int64) for name in ("degrees", "groups", "blocks")
+        )
+        return cls(degrees, groups, blocks.reshape(len(blocks), len(blocks)))
+
+    def words(self) -> str:
+        """Return what the model keeps."""
+        many = len(self.blocks)
+        return (
+            f"It keeps about how many edges each node has ({_mean(self.degrees):.3g} on average, "
+            f"{self.degrees.max(initial=0):,} at most), and how many edges join nodes of few and "
+            f"of many edges, in {many} group{'s' * (many != 1)}; all else is left to chance. Node "
+            "by node, it stands for the nodes of the private graph."
+        )
+
+
+def _mean(degrees: Integers) -> float:
+    return float(degrees.mean()) if len(degrees) else 0.0

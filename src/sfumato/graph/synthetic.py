@@ -1,0 +1,213 @@
+"""A release of synthetic graphs: a model, made of noisy numbers alone, that graphs are drawn from.
+
+Everything here is post-processing of what was released. The published graph is drawn with bits that
+follow from the transcript, so that anybody can draw it again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from sfumato import noise
+from sfumato.data.graph_public import GraphPublic
+from sfumato.graph.degrees import DegreeRelease, degree_picture
+from sfumato.graph.sampled import Pairs, SampledGraph
+from sfumato.privacy.canonical import canonical
+from sfumato.privacy.release import Release
+
+__all__ = ["GraphModel", "SyntheticGraph", "most_edges"]
+
+#: The graph that is published unasked has at most this many edges, or twice the declared guess.
+MOST_EDGES = 2**24
+#: Numbers of a model may differ by this part on another machine.
+CLOSE = 1e-9
+
+
+@runtime_checkable
+class GraphModel(Protocol):
+    """What graphs are drawn from: public numbers, and a law.
+
+    Attributes
+    ----------
+    kind
+        What it is, in a word or two.
+    named
+        Whether node i of a drawn graph stands for node i of the private one. Where it stands for
+        nobody in particular, drawn nodes are shuffled and have no labels.
+    """
+
+    kind: ClassVar[str]
+    named: ClassVar[bool]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes a drawn graph has."""
+
+    def draw(self, generator: np.random.Generator) -> Pairs:
+        """Return the edges of a graph: two nodes a row, the smaller first, sorted, each once."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the model as a plain document."""
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the model that `document` wrote."""
+
+    def words(self) -> str:
+        """Return what the model keeps and what it does not, in a few plain sentences."""
+
+
+class SyntheticGraph(Release):
+    """A model of a private graph, from which any number of graphs is drawn.
+
+    Parameters
+    ----------
+    public
+        What is public about the private graph.
+    model
+        The model.
+    moved
+        How far what was said had to be moved, in all, before any graph could have it; `None` where
+        nothing had to be repaired.
+    notes
+        Sentences that the method adds, made of public and released facts.
+    """
+
+    kind = "synthetic graph"
+
+    def __init__(
+        self,
+        public: GraphPublic,
+        model: GraphModel,
+        *,
+        moved: float | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        if model.named and model.nodes != public.nodes:
+            raise ValueError(f"{public.nodes} nodes are declared; the model has {model.nodes}")
+        self.public = public
+        self.model = model
+        self.moved = moved
+        self.notes = tuple(notes)
+
+    def sample(self, *, generator: np.random.Generator | None = None) -> SampledGraph:
+        """Return a graph drawn from the model.
+
+        Parameters
+        ----------
+        generator
+            A NumPy generator, for a graph that can be drawn again; fresh otherwise.
+
+        Notes
+        -----
+        Privacy: post-processing of the release; it costs nothing, however often it is done.
+        """
+        return _drawn(
+            self.public, self.model, noise.generator() if generator is None else generator
+        )
+
+    @cached_property
+    def graph(self) -> SampledGraph:
+        """The graph of edges.csv, drawn with bits that follow from the transcript."""
+        return self.sample(generator=self._generator())
+
+    def _generator(self) -> np.random.Generator:
+        seed = int.from_bytes(bytes.fromhex(self.transcript.digest())[:16], "big")
+        return noise.generator(seed)
+
+    @cached_property
+    def _document(self) -> dict[str, Any]:
+        moved = None if self.moved is None else float(self.moved)
+        return {"kind": self.model.kind, "moved": moved, **self.model.document()}
+
+    def files(self) -> dict[str, bytes]:
+        """Return the edges of one graph, and the model, from which more of them can be drawn."""
+        return {"edges.csv": self.graph.csv(), "model.json": canonical(self._document) + b"\n"}
+
+    def agrees(self, files: dict[str, bytes]) -> bool:
+        """Tell whether published files say what this release says, up to rounding."""
+        if set(files) != {"edges.csv", "model.json"}:
+            return False
+        try:
+            said = json.loads(files["model.json"])
+        except ValueError:
+            return False
+        if not _close(said, self._document):
+            return False
+        if files["edges.csv"] == self.graph.csv():
+            return True
+        # On another machine the last digits of the model may differ, and then the graph does.
+        told = {name: said[name] for name in self.model.document()}
+        model = type(self.model).from_document(told)
+        return files["edges.csv"] == _drawn(self.public, model, self._generator()).csv()
+
+    def words(self) -> str:
+        """Return what this release is, in a few plain sentences."""
+        sentences = [
+            f"A made-up graph of {self.graph.nodes:,} nodes and {self.graph.edges:,} edges, drawn "
+            "from a model that was made of noisy numbers alone; no edge of it tells anything about "
+            "an edge of the private graph beyond them.",
+            self.model.words(),
+        ]
+        if self.moved is not None:
+            sentences.append(
+                "What was said was moved by "
+                f"{self.moved:,.4g} in all, so that there is a graph which has it."
+            )
+        if not self.model.named:
+            sentences.append("Its nodes stand for nobody in particular.")
+        sentences.append("More graphs can be drawn from it at no further cost.")
+        return " ".join([*sentences, *self.notes])
+
+    def plot(self) -> Any:
+        """Return a figure: which share of the nodes of the graph has at least so many edges."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.5, 3.8), layout="constrained")
+        axis = figure.subplots()
+        degrees = np.sort(self.graph.degrees).astype(np.float64)
+        degree_picture(axis, DegreeRelease(degrees, margin=0.0))
+        axis.set_title(f"{self.graph.nodes:,} nodes, {self.graph.edges:,} edges", fontsize=10)
+        return figure
+
+
+def most_edges(public: GraphPublic) -> int:
+    """Return how many edges a drawn graph has at most, from public facts.
+
+    With very much noise the number of edges may be absurd, so it is held to 2²⁴, or to twice the
+    declared guess where that is more, and to the number of pairs of nodes.
+    """
+    return min(public.most_edges, max(MOST_EDGES, 2 * (public.rows_about or 0)))
+
+
+def _drawn(public: GraphPublic, model: GraphModel, generator: np.random.Generator) -> SampledGraph:
+    """Return a graph drawn from a model, with the labels of its nodes where they have any."""
+    pairs = model.draw(generator)
+    if model.named:
+        return SampledGraph(model.nodes, pairs, public.labels)
+    return SampledGraph(model.nodes, generator.permutation(model.nodes)[pairs])
+
+
+def _close(said: Any, mine: Any) -> bool:
+    """Tell whether two plain documents are the same, up to the last digits of their numbers."""
+    if type(said) is type(mine) and said == mine:
+        return True
+    if isinstance(mine, dict):
+        return (
+            isinstance(said, dict)
+            and said.keys() == mine.keys()
+            and all(_close(said[name], value) for name, value in mine.items())
+        )
+    if isinstance(mine, list | tuple):
+        return isinstance(said, list) and len(said) == len(mine) and all(map(_close, said, mine))
+    if isinstance(mine, float):
+        return isinstance(said, int | float) and math.isclose(
+            said, mine, rel_tol=CLOSE, abs_tol=CLOSE
+        )
+    return False

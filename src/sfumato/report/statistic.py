@@ -1,0 +1,156 @@
+"""The page of a statistic that was written as a formula: of a graph, or of a table.
+
+Everything here is a function of the release; nothing is compared with the private data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.table import TablePublic
+from sfumato.mechanisms.expression.release import StatisticRelease
+from sfumato.report import declared as tables
+from sfumato.report import graph as graphs
+from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
+from sfumato.report.drawing import ACCENT, FILL, INK, drawn, shortened
+
+#: How many entries of a vector are listed, those with the largest values.
+MOST_ENTRIES = 20
+#: Standard errors on either side within which the truth is 19 times in 20.
+USUAL = 1.96
+
+
+def sections(release: StatisticRelease) -> tuple[Section, ...]:
+    """Return the sections for a statistic."""
+    public = release.provenance.public
+    declared = (
+        (tables.declared(public),) if isinstance(public, TablePublic) else graphs.declared(release)
+    )
+    return (_statistic(release), _units(release), _use(release), *declared)
+
+
+def _statistic(release: StatisticRelease) -> Section:
+    """Tell the value, and how far off it may be as far as that is public."""
+    words = Text(
+        "Chance was added to what the formula is made of, and the formula was worked out from "
+        "that: its value is an estimate. " + _trust(release)
+    )
+    vector = bool(np.ndim(release.value))
+    blocks: list[Block] = [words, Facts(_figures(release, vector))]
+    if vector and len(release.entries):
+        caption = "All entries, from the largest to the smallest."
+        blocks += [Picture(drawn("statistic", (5.5, 2.6), lambda f: _ordered(f, release)), caption)]
+        blocks += [_largest(release)]
+    elif not vector and release.standard_error is not None:
+        caption = (
+            "The estimate. 19 times in 20 chance moves it no further than the thin line; two "
+            "times in three no further than the thick one."
+        )
+        blocks += [
+            Picture(drawn("statistic", (5.5, 1.3), lambda f: _interval(f, release)), caption)
+        ]
+    source = "entries.csv, statistic.json" if vector else "statistic.json"
+    return Section("statistic", "The statistic", tuple(blocks), source)
+
+
+def _trust(release: StatisticRelease) -> str:
+    if release.standard_error is not None and release.estimated:
+        return (
+            "How much chance was needed follows the data and is private; a share of the budget was "
+            "spent on telling it, so that its standard error is a noisy estimate itself."
+        )
+    if release.standard_error is not None:
+        return (
+            "How much chance was added is public, so its standard error is told. It is that of the "
+            "noise alone: it says nothing about whether the data stand for more than themselves."
+        )
+    if release.following:
+        return (
+            "How much chance was needed follows the data, so that it is as private as they are and "
+            "cannot be told."
+        )
+    return "How far off that makes it could not be worked out, so no standard error is told."
+
+
+def _figures(release: StatisticRelease, vector: bool) -> tuple[tuple[str, str], ...]:
+    facts = [("formula", release.expression)]
+    if vector:
+        facts.append(("entries", f"{len(release.entries):,}"))
+    else:
+        facts.append(("value", f"{release.value:,.6g}"))
+    middle = " (the middle one)" if vector else ""
+    if release.standard_error is not None and np.size(release.standard_error):
+        error = float(np.median(release.standard_error))
+        facts.append((f"standard error{middle}", f"± {error:,.4g}"))
+    if release.bias is not None and np.any(release.bias):
+        facts.append((f"mean error{middle}", f"{float(np.median(release.bias)):,.4g}"))
+    return tuple(facts)
+
+
+def _largest(release: StatisticRelease) -> Grid:
+    """List the entries with the largest values."""
+    value = np.asarray(release.value)
+    order = np.argsort(-value, kind="stable")[:MOST_ENTRIES]
+    errors = release.standard_error
+    head = ("entry", "value", *(() if errors is None else ("standard error",)))
+    rows = tuple(
+        (
+            release.entries[at],
+            f"{value[at]:,.6g}",
+            *(() if errors is None else (f"± {np.broadcast_to(errors, value.shape)[at]:,.4g}",)),
+        )
+        for at in order.tolist()
+    )
+    return Grid(head, rows, numbers=tuple(range(1, len(head))))
+
+
+def _units(release: StatisticRelease) -> Section:
+    """List what was measured, with its noise."""
+    rows = []
+    for name, value in release.measured.items():
+        if np.ndim(value):
+            rows.append((name, f"{len(value):,} numbers, in statistic.json"))
+        else:
+            rows.append((name, f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"))
+    words = Text(
+        "What was measured, chance included. A number below zero, or larger than is possible, is "
+        "noise. What each cost is told below, where the plan is."
+    )
+    blocks = (words, Grid(("part of the formula", "measured"), tuple(rows), numbers=(1,)))
+    return Section("units", "What it was computed from", blocks, "statistic.json")
+
+
+def _use(release: StatisticRelease) -> Section:
+    points = (
+        "Other formulas of the same parts cost nothing further: the parts are released already.",
+        "A quotient is uncertain where its denominator is small beside the noise on it.",
+    )
+    name = next(iter(release.measured), "1")
+    # A name may hold a quote of its own; it is typed into a shell.
+    text = name if '"' not in name and "'" not in name else "FORMULA"
+    command = f"python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').also('{text}'))\""
+    return Section(
+        "use", "How to use it", (Listing(points), Commands((command,))), "statistic.json"
+    )
+
+
+def _interval(figure: Any, release: StatisticRelease) -> None:
+    """Draw a number with one and two standard errors on either side."""
+    axis = figure.subplots()
+    value, error = float(release.value), float(release.standard_error)  # type: ignore[arg-type]
+    for reach, width in ((USUAL, 1.2), (1.0, 5.0)):
+        axis.plot([value - reach * error, value + reach * error], [0, 0], color=FILL, lw=width)
+    axis.plot([value], [0], "o", color=ACCENT, markersize=6)
+    axis.set_yticks([])
+    axis.spines["left"].set_visible(False)
+    axis.set_xlabel(shortened(release.expression, 60))
+
+
+def _ordered(figure: Any, release: StatisticRelease) -> None:
+    """Draw the entries of a vector in order of size."""
+    axis = figure.subplots()
+    axis.plot(np.arange(1, len(release.entries) + 1), np.sort(release.value)[::-1], color=INK, lw=1)
+    axis.set_xlabel("entries, the largest first")
+    axis.set_ylabel(shortened(release.expression, 40))

@@ -1,0 +1,85 @@
+"""Clustered graphs: the suite, every graph, and the clustering of a real one."""
+
+import os
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato import noise
+from sfumato.data.graph import GraphPublic, read_graph
+from sfumato.graph.clustered import ClusteredGraph
+from tests.graph.graphs import graph
+from tests.method_suite import MethodSuite
+
+EVERYTHING = frozenset(combinations(range(7), 2))
+
+
+class TestClusteredGraph(MethodSuite):
+    name = "graph.ClusteredGraph"
+    # Most for the degrees, which every edge changes, so that samples can tell neighbours apart.
+    options = {"triangle_share": "1/10"}  # noqa: RUF012
+    random_neighbours = 20
+
+    def data(self):
+        return graph(7, EVERYTHING - {(0, 1), (2, 5)})
+
+    def audited_public(self):
+        return GraphPublic(nodes=4)
+
+    def neighbours(self):
+        star = frozenset((0, node) for node in range(1, 7))
+        return [
+            (graph(7, []), graph(7, [(0, 1)])),
+            (graph(7, star), graph(7, star | {(1, 2)})),
+            (graph(7, EVERYTHING), graph(7, EVERYTHING - {(3, 5)})),
+        ]
+
+    def fact(self, release):
+        return np.array([release.model.triangles, *release.model.degrees])
+
+    def test_more_budget_never_means_more_noise(self):
+        # The noise on triangles follows the graph and has no public margin.
+        margins = [
+            [step.figures["margin"] for step in self.method(epsilon=epsilon).plan(public).steps[:2]]
+            for public in [self.data().public]
+            for epsilon in ("1/10", 1, 10)
+        ]
+        for less, more in pairwise(margins):
+            assert all(a >= b for a, b in zip(less, more, strict=True))
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 2, 3, 6])
+@pytest.mark.parametrize("epsilon", ["1e-6", 1, 5000])
+def test_every_graph_is_accepted_and_comes_out_with_a_huge_epsilon(nodes, epsilon):
+    for edges in ([], list(combinations(range(nodes), 2))):
+        data = graph(nodes, edges)
+        release = ClusteredGraph(epsilon=epsilon).release(data)
+        assert release.graph.nodes == nodes and release.agrees(release.files())
+        assert release.words() and (epsilon != 1 or release.plot().axes)
+        if epsilon == 5000:
+            assert release.graph.edges == len(edges)
+            assert release.graph.counts.triangles() == data.counts.triangles()
+
+
+@pytest.mark.parametrize("share", [0, 1, "x", -1])
+def test_the_share_of_the_triangles_is_checked(share):
+    with pytest.raises(ValueError, match="triangle_share must be"):
+        ClusteredGraph(epsilon=1, triangle_share=share)
+
+
+def test_polbooks_keeps_its_clustering():
+    """560 triangles at ε = 2; a graph of the same degrees has about 230 of them by chance."""
+    folder = os.environ.get("SFUMATO_DATA")
+    path = Path(folder or "", "graphs", "polbooks.txt.xz")
+    if not folder or not path.is_file():
+        pytest.skip("SFUMATO_DATA does not name a folder with the SNAP graphs")
+    data = read_graph(path, "named")
+    with noise.seeded(3):
+        release = ClusteredGraph(epsilon=2).release(data)
+    assert abs(release.graph.counts.triangles() - 560) < 200
+    assert abs(release.graph.edges - 441) < 25
+    for _ in range(2):
+        drawn = release.sample().counts.triangles()
+        assert abs(drawn - release.model.triangles) <= 0.05 * release.model.triangles
