@@ -79,6 +79,7 @@ class AuditSuite:
     def pairs(self) -> list[Pair]:
         return canonical_pairs(self.audited_public())
 
+    @pytest.mark.replay
     def test_exact_replay_finds_nothing_and_comes_close_to_the_promise(self):
         method = self.method()
         largest = 0.0
@@ -121,12 +122,14 @@ class AuditSuite:
 
             monkeypatch.setattr(kind, "__post_init__", halved)
 
+    @pytest.mark.replay
     def test_exact_replay_fails_the_method_with_half_the_sensitivity(self, monkeypatch):
         self.halve_sensitivity(monkeypatch)
         method = self.method()
         found = [examine(method, pair, questions=self.questions) for pair in self.pairs()]
         assert any(not findings.passed for findings in found)
 
+    @pytest.mark.replay
     def test_exact_replay_fails_the_method_with_half_the_noise(self, monkeypatch):
         self.halve_noise(monkeypatch)
         method = self.method()
@@ -184,6 +187,7 @@ class MethodSuite(AuditSuite):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.delenv("SFUMATO_KEY", raising=False)
 
+    @pytest.mark.replay
     def test_replay_keeps_every_declaration_and_the_loss_within_the_guarantee(self):
         method = self.method()
         for here, there in self.neighbours():

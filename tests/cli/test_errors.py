@@ -93,7 +93,7 @@ def test_an_interrupt_at_a_prompt_has_the_same_code(run, patients, monkeypatch):
     assert told.code == ExitCode.INTERRUPTED
 
 
-@pytest.mark.parametrize("figure", ["1e-310", "1e310", "1e-400", "1e3999", "1e-101", "1e101"])
+@pytest.mark.parametrize("figure", ["1e-310", "1e310", "1e-400", "1e3999", "9e-16", "2e15"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -107,7 +107,7 @@ def test_an_interrupt_at_a_prompt_has_the_same_code(run, patients, monkeypatch):
 def test_an_extreme_epsilon_is_refused_in_words(run, patients, tmp_path, command, figure):
     told = run("table", command[0], patients, "--epsilon", figure, *command[1:])
     assert told.code == ExitCode.USAGE
-    assert f"epsilon must be from 1e-100 to 1e100; got '{figure}'" in told.err
+    assert f"epsilon must be from 1e-15 to 1e15; got '{figure}'" in told.err
     assert not (tmp_path / "o").exists()
 
 
@@ -116,7 +116,7 @@ def test_an_extreme_delta_is_refused_in_words(run, patients):
     assert told.code == ExitCode.USAGE and "delta must be from 1e-100" in told.err
 
 
-@pytest.mark.parametrize("epsilon", ["1e-100", "1e100"])
+@pytest.mark.parametrize("epsilon", ["1e-15", "1e15"])
 @pytest.mark.parametrize("delta", [[], ["--delta", "1e-6"], ["--delta", "1e-100"]])
 def test_the_most_extreme_figures_that_are_let_in_are_understood(run, patients, epsilon, delta):
     told = run("table", "plan", patients, "--epsilon", epsilon, *delta)
@@ -124,7 +124,7 @@ def test_the_most_extreme_figures_that_are_let_in_are_understood(run, patients, 
     assert told.code == 0 or (told.code == ExitCode.USAGE and "raise delta" in told.err)
 
 
-@pytest.mark.parametrize("epsilon", ["1e-100", "1e100"])
+@pytest.mark.parametrize("epsilon", ["1e-15", "1e15"])
 def test_the_most_extreme_figures_can_be_released_and_reported(run, patients, epsilon):
     assert run("table", "release", patients, "--epsilon", epsilon, "--out", "o").code == 0
     assert run("verify", "o").code == 0

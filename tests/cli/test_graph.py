@@ -210,11 +210,12 @@ def test_a_formula_may_name_a_node_and_public_groups(run, friends):
     words = ("graph", "stats", friends, "--nodes", "40", "--epsilon", "1", "--no-report", "--json")
     at = run(*words, "--expression", "degree(v)", "--node", "7", "--out", "o").document
     assert at["parameters"]["node"] == 7
-    lines = [f"{node},{'ab'[node % 2]}" for node in range(40)]
+    # A group may have blanks in its name where a comma tells the two apart.
+    lines = [f"{node}, {('ward 1', 'b')[node % 2]}" for node in range(40)]
     groups = friends.parent / "groups.csv"
     groups.write_text("\n".join(lines), encoding="utf-8")
     named = (*words, "--expression", "modularity", "--groups", groups)
-    assert run(*named, "--out", "p").document["parameters"]["groups"] == ["a", "b"] * 20
+    assert run(*named, "--out", "p").document["parameters"]["groups"] == ["ward 1", "b"] * 20
     for wrong, told in [
         (lines[:-1], "1 nodes have no group"),
         ([*lines, "3,a"], "line 41: the node '3' is named before"),

@@ -10,6 +10,7 @@ import pytest
 from sfumato import noise
 from sfumato.data.graph import GraphPublic, read_graph
 from sfumato.graph.clustered import ClusteredGraph
+from sfumato.graph.models import MOST_WORK, rewiring_steps
 from tests.graph.graphs import graph
 from tests.method_suite import MethodSuite
 
@@ -83,3 +84,19 @@ def test_polbooks_keeps_its_clustering():
     for _ in range(2):
         drawn = release.sample().counts.triangles()
         assert abs(drawn - release.model.triangles) <= 0.05 * release.model.triangles
+
+
+def test_rewiring_ends_however_much_noise_there_was():
+    """Millions of edges, and triangles that no graph has, were days of steps."""
+    assert rewiring_steps(np.zeros(0, dtype=np.int64)) == 0
+    assert rewiring_steps(np.zeros(5, dtype=np.int64)) == 0
+    assert rewiring_steps(np.array([1] * 9 + [9])) == 9 * 200
+    assert rewiring_steps(np.full(50_000, 671)) == MOST_WORK // 671
+
+
+def test_the_work_of_a_step_is_the_mean_of_the_lesser_degree_at_two_ends(monkeypatch):
+    monkeypatch.setattr("sfumato.graph.models.STEPS_PER_EDGE", 10**12)
+    degrees = np.random.default_rng(1).integers(0, 30, 40)
+    ends = np.repeat(degrees, degrees)
+    mean = np.minimum.outer(ends, ends).mean()
+    assert MOST_WORK / rewiring_steps(degrees) == pytest.approx(mean, rel=1e-6)

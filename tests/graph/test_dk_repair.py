@@ -95,3 +95,11 @@ def test_blocks_and_degrees_of_any_graph_are_met_or_missed_by_a_few(given_graph,
 def test_ends_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="as many ends as its nodes have edges"):
         block_graph(np.array([1, 1]), np.array([0, 0]), np.array([[2]]), np.random.default_rng(1))
+
+
+def test_expected_degrees_do_not_hang_on_the_exponential_of_a_machine(monkeypatch):
+    """Groups are made of them while measuring and again by whoever verifies the release."""
+    monkeypatch.setattr("math.exp", lambda x: float("nan"))
+    monkeypatch.setattr("numpy.exp", lambda x: float("nan"))
+    found = expected_degrees(np.array([0, 1, 2, -5, 99, 3]), 1.0)
+    assert found.tolist() == [72, 247, 460, 72, 1158, 653]

@@ -138,6 +138,34 @@ def test_the_certificate_of_the_largest_graphs_leaves_room():
     assert bounds[0] < bounds[1]
 
 
+class Unit(np.ndarray):
+    """The identity, which is multiplied at once."""
+
+    def __matmul__(self, other):
+        return np.array(other)
+
+    def __rmatmul__(self, other):
+        return np.array(other)
+
+
+def test_large_graphs_are_certified_at_all():
+    """What rounding may add to all inner products together is no bound on a single length."""
+    nodes = 2_900
+    exact = np.eye(nodes).view(Unit)
+    assert certified_distance(np.zeros((nodes, nodes)), np.zeros(nodes), exact) == 0
+
+
+def test_lengths_and_the_order_of_eigenvalues_are_part_of_the_certificate():
+    full = np.ones((4, 4)) - np.eye(4)
+    values, vectors = np.linalg.eigh(full)
+    assert certified_distance(full, values, vectors) < 1e-9
+    # An empty graph has no residual, however long the vectors are.
+    empty = np.zeros((4, 4))
+    assert certified_distance(empty, np.zeros(4), np.eye(4)) == 0
+    assert certified_distance(empty, np.zeros(4), np.eye(4) * (1 + 2.0**-30)) == float("inf")
+    assert certified_distance(full, values[::-1], vectors[:, ::-1]) == float("inf")
+
+
 def test_the_certificate_is_never_below_the_true_error():
     full = np.ones((30, 30)) - np.eye(30)
     values, vectors = np.linalg.eigh(full)

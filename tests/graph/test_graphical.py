@@ -113,3 +113,9 @@ def test_public_degrees_are_matched_alike_for_one_seed(name):
     assert (degrees_of(drawn[0], nodes) == degrees).all()
     assert (drawn[0] == drawn[1]).all()
     assert (drawn[0] != drawn[2]).any()
+
+
+def test_graphs_built_by_rule_take_time_in_proportion_to_their_edges():
+    """Half a million equal degrees: looking for the last equal one took time ∝ their square."""
+    pairs = realised_graph(np.full(500_000, 4))
+    assert (degrees_of(pairs, 500_000) == 4).all()

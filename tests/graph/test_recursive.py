@@ -11,7 +11,7 @@ from sfumato.data.graph import GraphPublic
 from sfumato.graph import packing
 from sfumato.graph.copies import copies_of
 from sfumato.graph.packing import exact_packing, exact_thinning, packed, thinned_within
-from sfumato.graph.recursive import MOST_COPIES, RecursiveCount
+from sfumato.graph.recursive import BEYOND, MOST_COPIES, RecursiveCount
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SubgraphCount
 from tests.graph.graphs import all_graphs, engine, graph, toggled
@@ -118,12 +118,12 @@ def test_what_a_solver_proposes_encloses_the_exact_value_and_decides():
                 assert thinned_within(copies, limit, most) is (thinning <= most)
 
 
-@pytest.mark.parametrize("answer", ["nothing", "nonsense"])
+@pytest.mark.parametrize("answer", ["nothing", "nonsense", "no number", "without end"])
 def test_a_solver_that_fails_changes_nothing(monkeypatch, answer):
     copies = copies_of(SHAPES[0], engine(5, DENSE))
     value, thinning = exact_packing(copies, 1), exact_thinning(copies, 1)
     many = len(copies.members)
-    off = 0.0 if answer == "nothing" else 7.5
+    off = {"nothing": 0.0, "nonsense": 7.5, "no number": np.nan, "without end": np.inf}[answer]
     monkeypatch.setattr(
         packing, "_proposed_packing", lambda *_: (np.full(many, off), np.full(copies.edges, -off))
     )
@@ -142,10 +142,24 @@ def test_the_step_is_the_first_that_is_reached():
     for edges in (frozenset(), DENSE, frozenset(combinations(range(5), 2))):
         copies = copies_of(SHAPES[0], engine(5, edges))
         reached = [
-            exact_thinning(copies, count.limit_at(step)) <= step + Fraction(3, 8)
-            for step in range(12)
+            exact_thinning(copies, count.limit_at(step)) <= step + BEYOND for step in range(12)
         ]
         assert count.step_of(copies) == reached.index(True)
+
+
+def test_complete_graphs_are_taken_apart_and_decided_without_fractions(monkeypatch):
+    """Large cliques are few though smaller ones are many; 187/8 is what D is at a limit of 28."""
+
+    def never(*_):
+        raise AssertionError("fractions would take for ever here")
+
+    monkeypatch.setattr(packing, "exact_thinning", never)
+    complete = engine(34, combinations(range(34), 2))
+    assert len(copies_of(Shape("clique", 33), complete).members) == 34
+    copies = copies_of(SHAPES[0], complete)
+    count = RecursiveCount(SHAPES[0], 34, Fraction("0.72"))
+    assert count.limit_at(23) == 28 and count.limit_at(22) < 28
+    assert count.step_of(copies) == 23
 
 
 def test_limits_rise_and_stay_within_the_cap():

@@ -249,3 +249,13 @@ def test_it_is_refused_where_it_is_told_anyway():
         method = GraphStatistic(epsilon=1, expression=expression, standard_error=True)
         with pytest.raises(ValueError, match="told anyway"):
             method.plan(GraphPublic(nodes=nodes))
+
+
+@pytest.mark.parametrize("epsilon", ["1e-15", "1e-12", 1000, "1e12"])
+def test_every_graph_is_accepted_at_every_epsilon(epsilon):
+    """Where a step of the logarithm is next to nothing there are more than 64 bits of them."""
+    for edges in ([], [(0, 1)], EDGES):
+        release = GraphStatistic(
+            epsilon=epsilon, expression="triangles", standard_error=True
+        ).release(graph(20, edges))
+        assert release.standard_error >= 0

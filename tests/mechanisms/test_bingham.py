@@ -367,15 +367,16 @@ class TestPrimitive:
             direction(2).check(bad)
 
     def test_bad_figures_are_refused(self):
-        for dimension in (0, 513):
+        for dimension in (0, 513, 2.0, True):
             with pytest.raises(ValueError, match="from 1 to 512"):
                 direction(dimension)
         with pytest.raises(ValueError, match="positive"):
             direction(2, 0)
         with pytest.raises(ValueError, match="at most 2000000 times"):
             direction(2, 3 * LARGEST_RATE)
-        with pytest.raises(ValueError, match="bits"):
-            BinghamDirection(dimension=2, bits=-1, sensitivity=1, epsilon=1)
+        for bits in (-1, 1.5):
+            with pytest.raises(ValueError, match="bits"):
+                BinghamDirection(dimension=2, bits=bits, sensitivity=1, epsilon=1)
 
 
 def neighbours_with(nodes):

@@ -92,3 +92,5 @@ def test_scales_of_any_size_are_drawn():
     wide = primitive(epsilon=Fraction(1, 10**20))
     said = wide.sample(vector(3, 4))
     assert said.dtype == object and math.isfinite(wide.log_probability(vector(3, 4), said))
+    for output in wide.extremes(vector(3, 4), vector(4, 3)):
+        assert math.isfinite(wide.log_probability(vector(3, 4), output))

@@ -181,3 +181,21 @@ def test_a_model_tells_classes_apart():
     likely = release.probability(frame)
     assert likely[tall].mean() > likely[~tall].mean() + 0.1
     assert "whether tall is true" in release.words()
+
+
+def test_sums_over_very_many_records_do_not_wrap_around():
+    """One record more moves what is measured by what one record may, at every number of them."""
+    public = TablePublic.of(
+        Schema.from_dict({"here": {"kind": "real", "low": 0, "high": 1}, "left": bool})
+    )
+    layout = FunctionalRegression(epsilon=1, **LEFT, sensitive=["here"], ratio="1/1000").layout(
+        public
+    )
+
+    def weighed(rows):
+        every = np.full((2, 2), rows * UNIT**2, dtype=np.int64)
+        return layout.weighed(every, every[0])
+
+    for rows in (2**25, 2**61 // (4 * 1000 * UNIT**2), 2**63 // (4 * 1000 * UNIT**2), 2**32):
+        moved = np.abs(weighed(rows + 1) - weighed(rows)).sum()
+        assert 0 < moved <= layout.sensitivity

@@ -44,8 +44,8 @@ def evaluate(
 
         refuse_unwritable(picture, PICTURES, option="--picture")
         needs = (
-            "only a release of a graph is compared with a graph (made-up graphs and spectra by "
-            "`sfumato graph compare`)"
+            "only a release of a graph that is made of numbers is compared (made-up graphs and "
+            "spectra by `sfumato graph compare`)"
         )
         made: Any = rebuilt(screen, release, COMPARED, needs)
         if made.provenance.public.kind != "graph":

@@ -99,7 +99,8 @@ def _groups(path: Path, public: GraphPublic) -> list[int | str]:
     for number, line in enumerate(lines_of_text(path), start=1):
         if not line.strip():
             continue
-        parts = line.replace(",", " ").replace(";", " ").split()
+        mark = next((mark for mark in ",;\t" if mark in line), None)  # names may hold blanks
+        parts = [part.strip() for part in line.split(mark)]
         if len(parts) != 2:
             raise Refusal(
                 ExitCode.DATA, f"{path.name}, line {number}: write a node and its group, no more"

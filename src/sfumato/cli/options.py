@@ -12,8 +12,7 @@ import typer
 from sfumato.cli.exits import ExitCode, Refusal
 
 #: Losses of other orders of magnitude mean nothing, and floating point cannot follow them.
-MAGNITUDE = 100
-SMALLEST, LARGEST = Fraction(1, 10**MAGNITUDE), 10**MAGNITUDE
+MAGNITUDES = {"epsilon": 15, "delta": 100}
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -110,10 +109,10 @@ def refuse_extreme(**figures: str | None) -> None:
             figure = None if text is None else exact(text)
         except ValueError:
             continue
-        if figure and not SMALLEST <= abs(figure) <= LARGEST:
+        most = MAGNITUDES[name]
+        if figure and not Fraction(1, 10**most) <= abs(figure) <= 10**most:
             raise Refusal(
-                ExitCode.USAGE,
-                f"{name} must be from 1e-{MAGNITUDE} to 1e{MAGNITUDE}; got {briefly(text)}",
+                ExitCode.USAGE, f"{name} must be from 1e-{most} to 1e{most}; got {briefly(text)}"
             )
 
 

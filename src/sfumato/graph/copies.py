@@ -80,6 +80,8 @@ def _cliques(size: int, neighbours: list[set[int]]) -> Iterator[tuple[int, ...]]
         if len(clique) == size:
             yield clique
             return
+        if len(clique) + len(common) < size:
+            return
         for node in sorted(common):
             above = {other for other in common if other > node}
             yield from longer((*clique, node), above & neighbours[node])

@@ -7,10 +7,12 @@ much better than its noisy one tells.
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.privacy.rounding import exp_up
 
 __all__ = ["UNIT", "expected_degrees"]
 
@@ -41,6 +43,9 @@ def expected_degrees(noisy: NDArray[np.int64], scale: float) -> NDArray[np.int64
     if len(noisy) == 0:
         return np.zeros(0, dtype=np.int64)
     within = np.clip(noisy, 0, len(noisy) - 1)
-    expected = expectations(np.bincount(within), math.exp(-1 / scale), ROUNDS)
+    # The last digit of a library's exponential is the machine's; groups are made of what follows,
+    # and whoever verifies a release must find the same ones. All else is + − × ÷, in fixed order.
+    ratio = float(exp_up(Fraction(-1 / scale)))
+    expected = expectations(np.bincount(within), ratio, ROUNDS)
     parts: NDArray[np.int64] = np.rint(expected * UNIT).astype(np.int64)
     return parts[within]

@@ -42,6 +42,8 @@ MOST_PAIRS, MOST_DENSE_ROWS = 200, 6_000
 ACCURACY = 1e-8
 #: The seed of the vector from which the iterative solver starts.
 START = 20151113
+#: How much is added to the diagonal at most, so that the iterative solver meets no exact zeros.
+UNEVEN = 1e-10
 
 #: Computed eigenvalues of a graph are within this of the true ones, and so is the length of
 #: A·v − λ·v for every computed pair.
@@ -116,13 +118,17 @@ def _iterated(matrix: SymmetricOperator, k: int) -> tuple[Floats, Floats]:
 
     rows = matrix.rows
 
+    generator = noise.generator(START)
+    start = generator.standard_normal(rows)
+    # The solver breaks down on a matrix of zeros, and where vectors are eigenvectors to the last
+    # digit it goes on with random ones of its own, others each time.
+    shift = 1 + UNEVEN * generator.random(rows)
+
     def shifted(vector: Floats) -> Floats:
-        # The solver breaks down on a matrix of zeros, and not on the identity.
         flat = vector.ravel()
-        return matrix.apply(flat) + flat
+        return matrix.apply(flat) + shift * flat
 
     operator = LinearOperator((rows, rows), matvec=shifted, dtype=np.float64)
-    start = noise.generator(START).standard_normal(rows)
     kept = min(max(4 * k, 40), rows)
     while True:
         try:
@@ -212,6 +218,8 @@ def certified_distance(matrix: Floats, values: Floats, vectors: Floats) -> float
     rows = len(matrix)
     if not (np.isfinite(values).all() and np.isfinite(vectors).all()):
         return float("inf")
+    if (values[1:] < values[:-1]).any():
+        return float("inf")
     # γ: an inner product of so many terms is off by at most this times that of the sizes, in
     # whatever order it is summed up.
     unit = 2.0**-53
@@ -226,9 +234,12 @@ def certified_distance(matrix: Floats, values: Floats, vectors: Floats) -> float
     inner = vectors.T @ vectors
     inner[np.diag_indices(rows)] -= 1
     slant = float(np.linalg.norm(inner)) * (1 + 1e-6) + rounding * (length**2 + 1)
-    if slant >= 2.0**-30:
+    # A length is an inner product of its own, whose rounding is far less than that of all of them.
+    stretch = float(np.abs(np.diagonal(inner)).max()) * (1 + 1e-6) + 3 * rounding
+    if slant >= 1 or stretch >= 2.0**-30:
         return float("inf")
-    return float((residual + (norm + largest) * slant) * (1 + 1e-6))
+    # The last term: differences of eigenvalues are rounded, too.
+    return float((residual + (norm + largest) * slant) * (1 + 1e-6) + unit * largest)
 
 
 def lowdin(columns: Floats) -> Floats:

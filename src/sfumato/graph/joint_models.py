@@ -12,13 +12,11 @@ import numpy as np
 
 from sfumato.graph.dk_series import JointDegrees, Triples
 from sfumato.graph.joint_degrees import joint_graph
+from sfumato.graph.models import rewiring_steps
 from sfumato.graph.rewiring import toward_triples
 from sfumato.graph.sampled import Pairs
 
 __all__ = ["JointModel", "TripleModel"]
-
-#: How many exchanges are proposed for each edge on the way to the triples that are wanted.
-STEPS_PER_EDGE = 200
 
 
 def _joint_document(joint: JointDegrees) -> list[list[int]]:
@@ -103,7 +101,7 @@ class TripleModel:
     def draw(self, generator: np.random.Generator) -> Pairs:
         """Return the edges of a graph with these joint degrees, close to the triples."""
         pairs = self.base.draw(generator)
-        steps = STEPS_PER_EDGE * len(pairs)
+        steps = rewiring_steps(np.bincount(pairs.ravel()))
         return toward_triples(pairs, self.nodes, self.target, generator, steps=steps)
 
     def document(self) -> dict[str, Any]:

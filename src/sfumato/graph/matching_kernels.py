@@ -39,21 +39,24 @@ def realised(order: Any, degrees: Any) -> Any:
     left = np.empty(len(order), dtype=np.int64)
     for place in range(len(order)):
         left[place] = degrees[order[place]]
+    # How many of those that are not done have at least so many edges left.
+    least = np.zeros(len(order) + 2, dtype=np.int64)
+    for place in range(len(order)):
+        least[left[place]] += 1
+    for value in range(len(order), -1, -1):
+        least[value] += least[value + 1]
     filled = 0
     for end in range(len(order) - 1, 0, -1):
         many = left[end]
         if many == 0:
             continue
+        least[1 : many + 1] -= 1
         # Before `begin` all are above the last value that is needed; at `stop` those of it end.
         value = left[many - 1]
-        begin = many - 1
-        while begin > 0 and left[begin - 1] == value:
-            begin -= 1
-        stop = many
-        while stop < end and left[stop] == value:
-            stop += 1
+        begin, stop = least[value + 1], least[value]
         for number in range(many):
             place = number if number < begin else stop - many + number
+            least[left[place]] -= 1
             left[place] -= 1
             one, two = order[end], order[place]
             low[filled], high[filled] = min(one, two), max(one, two)

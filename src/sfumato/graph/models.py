@@ -17,12 +17,15 @@ from sfumato.graph.rewiring import toward_triangles
 from sfumato.graph.sampled import Pairs
 from sfumato.graph.stub_matching import matched_graph
 
-__all__ = ["BlockModel", "ClusteredModel", "DegreeModel"]
+__all__ = ["BlockModel", "ClusteredModel", "DegreeModel", "rewiring_steps"]
 
 Integers = NDArray[np.int64]
 
-#: How many exchanges are proposed for each edge on the way to the triangles that are wanted.
+#: How many exchanges are proposed for each edge on the way to triangles or triples that are wanted.
 STEPS_PER_EDGE = 200
+#: With very much noise there are millions of edges and triangles that no graph has: no more
+#: neighbours than this are looked at, which takes a few minutes.
+MOST_WORK = 2**31
 
 
 def _runs(degrees: Integers) -> list[list[int]]:
@@ -36,6 +39,27 @@ def _from_runs(runs: list[list[int]]) -> Integers:
     """Return the sorted degrees that `_runs` wrote."""
     table = np.array(runs, dtype=np.int64).reshape(-1, 2)
     return np.repeat(table[:, 0], table[:, 1])
+
+
+def rewiring_steps(degrees: Integers) -> int:
+    """Return how many exchanges are proposed: 200 for each edge, if the work is not too much.
+
+    An exchange looks at the neighbours of the end that has fewer of them, of two ends that may be
+    any: on average at Σ_k P(d ≥ k)², d being the degree at a random end of a random edge.
+
+    Examples
+    --------
+    >>> rewiring_steps(np.array([2, 2, 2]))
+    600
+    """
+    ends, squares, above = int(degrees.sum()), 0, 0
+    runs = _runs(degrees[degrees > 0])
+    lower = [0, *(degree for degree, _ in runs)]
+    # In whole numbers of any size: the steps, and so the graph, are the same everywhere.
+    for (degree, nodes), less in zip(reversed(runs), reversed(lower[:-1]), strict=True):
+        above += degree * nodes
+        squares += (degree - less) * above**2
+    return min(STEPS_PER_EDGE * ends // 2, MOST_WORK * ends**2 // max(squares, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +136,7 @@ class ClusteredModel:
     def draw(self, generator: np.random.Generator) -> Pairs:
         """Return the edges of a graph with these degrees and close to so many triangles."""
         pairs = matched_graph(self.degrees, generator)
-        steps = STEPS_PER_EDGE * len(pairs)
+        steps = rewiring_steps(self.degrees)
         return toward_triangles(pairs, self.nodes, self.triangles, generator, steps=steps)
 
     def document(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ Everything here returns what is private.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -25,9 +26,9 @@ from sfumato.mechanisms.exact_program import exact_maximum
 __all__ = ["packed", "thinned_within"]
 
 #: Proposals of a solver are taken in steps of one over this.
-ONE = 1 << 32
+ONE = 1 << 40
 #: How often a proposal is moved inside, each time four times further.
-TRIES = 14
+TRIES = 18
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -105,10 +106,9 @@ def _packing_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound on the largest packing, valid whatever a solver says."""
     weights, prices = _proposed_packing(copies, limit)
     # Below: weights rounded down, and taken from edges that still carry too much.
-    kept = np.clip(np.floor(weights * ONE), 0, ONE).astype(np.int64)
-    kept = _relieved(copies, kept, limit * ONE)
+    kept = _relieved(copies, _in_steps(np.floor, weights), limit * ONE)
     # Above: any prices of edges bound it, by limit·Σprice + Σ max(0, 1 − price of the subgraph).
-    price = np.clip(np.rint(prices * ONE), 0, ONE).astype(np.int64)
+    price = _in_steps(np.rint, prices)
     left = np.maximum(ONE - price[copies.members].sum(axis=1), 0)
     above = limit * int(price.sum()) + int(left.sum())
     return Fraction(int(kept.sum()), ONE), Fraction(above, ONE)
@@ -117,12 +117,12 @@ def _packing_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
 def _thinning_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound on what must be taken away."""
     taken, prices, shares = _proposed_thinning(copies, limit)
-    price = np.clip(np.rint(prices * ONE), 0, None).astype(np.int64)
-    share = np.clip(np.floor(shares * ONE), 0, ONE).astype(np.int64)
-    share = np.minimum(share, price[copies.members].sum(axis=1))
+    # No subgraph's share exceeds 1, so that no price above 1 is needed.
+    price = _in_steps(np.rint, prices)
+    share = np.minimum(_in_steps(np.floor, shares), price[copies.members].sum(axis=1))
     share = _relieved(copies, share, ONE)
     below = int(share.sum()) - limit * int(price.sum())
-    part = np.clip(np.rint(taken * ONE), 0, ONE).astype(np.int64)
+    part = _in_steps(np.rint, taken)
     for more in (0, *(4**power for power in range(TRIES))):
         moved = np.minimum(part + more, ONE)
         left = np.maximum(ONE - moved[copies.members].sum(axis=1), 0)
@@ -130,6 +130,11 @@ def _thinning_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
             return Fraction(below, ONE), Fraction(int(moved.sum()), ONE)
     # Taking every edge away leaves nothing to be carried.
     return Fraction(below, ONE), Fraction(copies.edges)
+
+
+def _in_steps(rounding: Callable[[Floats], Floats], proposed: Floats) -> Integers:
+    """Return what a solver proposes from 0 to 1, in whole steps; what is no number counts as 0."""
+    return rounding(np.clip(np.nan_to_num(proposed, nan=0.0), 0, 1) * ONE).astype(np.int64)
 
 
 def _carried(copies: Copies, weights: Integers) -> Integers:
@@ -175,7 +180,7 @@ def _proposed_packing(copies: Copies, limit: int) -> tuple[Floats, Floats]:
         bounds=(0, 1),
         method="highs-ipm",
     )
-    if found.x is None:
+    if found.x is None or found.ineqlin.marginals is None:
         return np.zeros(many), np.zeros(copies.edges)
     return found.x, -found.ineqlin.marginals
 
@@ -200,7 +205,7 @@ def _proposed_thinning(copies: Copies, limit: int) -> tuple[Floats, Floats, Floa
     limits = np.concatenate([-np.ones(many), np.full(copies.edges, float(limit))])
     cost = np.concatenate([np.ones(copies.edges), np.zeros(many)])
     found = linprog(cost, A_ub=matrix, b_ub=limits, bounds=(0, None), method="highs-ipm")
-    if found.x is None:
+    if found.x is None or found.ineqlin.marginals is None:
         return np.ones(copies.edges), np.zeros(copies.edges), np.zeros(many)
     prices = -found.ineqlin.marginals
     return found.x[: copies.edges], prices[many:], prices[:many]

@@ -8,6 +8,7 @@ is taken off again (docs/proofs/edge-response.md, docs/proofs/spectrum.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -74,19 +75,26 @@ def unbiased(observed: Floats, nodes: int, deviation: float) -> Floats:
 
 
 def _parts(
-    matrix: SymmetricOperator, k: int, deviation: float, contrast: float, edges: float
+    make: Callable[[], SymmetricOperator], k: int, deviation: float, contrast: float, edges: float
 ) -> SpectralParts:
     """Return the eigenpairs of a noisy matrix, which is `contrast` times the true one and noise."""
+    matrix = make()
     nodes = matrix.rows
     observed, vectors = largest_eigenpairs(matrix, k)
+
+    def scaled() -> SymmetricOperator:
+        # Made anew where it is asked for: it can be far larger than what was said.
+        again = make()
+        return SymmetricOperator(nodes, lambda vector: again.apply(vector) / contrast)
+
     edge = noise_edge(nodes, deviation)
     detectable = (np.abs(observed) > edge) | (edge < SILENT)
     notes: tuple[str, ...] = ()
     if edge >= SILENT:
         notes += (
-            f"Noise alone gives eigenvalues of up to about {edge / contrast:,.4g}; an eigenvalue "
-            "of the graph stands out from it if it is larger than about "
-            f"{deviation * math.sqrt(nodes) / contrast:,.4g}.",
+            f"Eigenvalues of the graph above about {deviation * math.sqrt(nodes) / contrast:,.4g} "
+            "stand out from the noise, which makes them look larger; by how much is known and has "
+            "been taken off.",
         )
     if not detectable.all():
         notes += ("What does not stand out, values and vectors, is mostly noise.",)
@@ -97,6 +105,7 @@ def _parts(
         notes=notes,
         observed=observed / contrast,
         edges=edges,
+        matrix=scaled,
     )
 
 
@@ -169,10 +178,10 @@ class ResponseSpectrum:
         from sfumato.graph.pair_matrix import centred_response
 
         pairs, output = self._primitive(public), transcript[PAIRS]
-        matrix = centred_response(pairs, output)
+        pairs.require_output(output)
         said = ones_in(output) if not pairs.gaps else len(pairs.positions(output))
         return _parts(
-            matrix,
+            lambda: centred_response(pairs, output),
             self.k,
             math.sqrt(pairs.flip * (1 - pairs.flip)),
             pairs.contrast,
@@ -241,10 +250,13 @@ class LaplaceSpectrum:
     def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
         """Return the eigenpairs of the noisy matrix."""
         noisy = np.asarray(transcript[PAIRS], dtype=np.float64)
-        full = symmetric(noisy, public.nodes)
         deviation = self._primitive(public).standard_deviation
-        matrix = SymmetricOperator(public.nodes, lambda vector: full @ vector)
-        return _parts(matrix, self.k, deviation, 1.0, float(noisy.sum()))
+
+        def make() -> SymmetricOperator:
+            full = symmetric(noisy, public.nodes)
+            return SymmetricOperator(public.nodes, lambda vector: full @ vector)
+
+        return _parts(make, self.k, deviation, 1.0, float(noisy.sum()))
 
 
 def symmetric(entries: Floats, nodes: int) -> NDArray[np.float64]:

@@ -39,9 +39,9 @@ MOST_COPIES = 6_000
 STEPS = 1024
 #: The limit is taken so much higher, as a logarithm, than the noisy step says.
 HIGHER = Fraction(1, 2)
-#: A step is reached if what must be taken away is at most its number plus this. It is no whole
-#: number, so that programs with whole solutions are decided without fractions.
-BEYOND = Fraction(3, 8)
+#: A step is reached if what must be taken away is at most its number plus this. Its denominator is
+#: a large prime, so that programs whose solutions have small ones are decided without fractions.
+BEYOND = Fraction(383, 1021)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ else. What it builds is a function of what is public and of what these primitive
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph, GraphPublic
+from sfumato.graph.eigen import SymmetricOperator
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
@@ -53,6 +55,8 @@ class SpectralParts:
         The eigenvalues of the noisy matrix before their bias was removed, where there are any.
     edges
         The number of edges as far as it follows from what was said, where it does.
+    matrix
+        Makes the noisy matrix whose eigenpairs these are, `observed` with them, where there is one.
     """
 
     eigenvalues: Floats
@@ -61,6 +65,7 @@ class SpectralParts:
     notes: tuple[str, ...] = ()
     observed: Floats | None = None
     edges: float | None = None
+    matrix: Callable[[], SymmetricOperator] | None = None
 
 
 class SpectralMechanism(Protocol):

@@ -37,7 +37,7 @@ WORDS = {
     "laplace": "from an adjacency matrix with noise on every entry",
     "eigenvalues": "noise on the eigenvalues themselves",
     "lnpp": "noise on eigenvalues and eigenvectors",
-    "sbmf": "drawn from a matrix Bingham law",
+    "sbmf": "eigenvectors drawn from Bingham's law",
 }
 #: Where they are proved.
 PAGES = {
@@ -63,8 +63,8 @@ class Spectrum(Method[Graph, SpectrumRelease]):
     mechanism
         `"response"`, which `"auto"` takes: randomised response on every pair of nodes, then an
         ordinary decomposition. `"laplace"`: noise on every pair. `"eigenvalues"`: noise on the
-        eigenvalues alone. `"lnpp"`: noise on eigenvalues and eigenvectors. `"sbmf"`: a draw from a
-        matrix Bingham law.
+        eigenvalues alone. `"lnpp"`: noise on eigenvalues and eigenvectors. `"sbmf"`: vectors
+        drawn from Bingham's law.
     variant
         Of `"lnpp"`: `"global"` (also called `"proved"` where no delta is given) or `"ptr"`, which
         needs a delta and tests the gaps between eigenvalues first. Of `"sbmf"`: `"gibbs"`, whose
@@ -81,7 +81,7 @@ class Spectrum(Method[Graph, SpectrumRelease]):
     -----
     Privacy: one edge is one pair of nodes, which randomised response turns over with probability
     1/(1 + e^ε); everything else follows from what was said (docs/proofs/edge-response.md; for the
-    other mechanisms docs/proofs/spectrum.md).
+    other mechanisms docs/proofs/spectrum.md and docs/proofs/sbmf.md).
     """
 
     kind: ClassVar[str] = "graph"
@@ -165,7 +165,10 @@ class Spectrum(Method[Graph, SpectrumRelease]):
         return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
 
     def trial(self) -> Spectrum:
-        """Return the method for one eigenpair, and without noise where that alters no form."""
+        """Return the method for fewer eigenpairs, and without noise where that alters no form."""
+        if self._chosen == "sbmf":
+            # Two directions are the two ways in which directions are drawn.
+            return replace(self, k=min(self.k, 2))
         if self._chosen != "response":
             return self
         # What is said is written in the same form, and a solver finds its way sooner.

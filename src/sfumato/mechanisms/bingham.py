@@ -70,6 +70,9 @@ class BinghamDirection(Primitive):
     constant: ε-DP; the logarithm of the ratio of two laws varies by at most 2κΔ over the sphere,
     so it is (κΔ)²/2-zCDP too. For a graph the constant moves by κβ at most, and κ(1 + β) = ε. The
     exact direction is rounded to multiples of 2⁻²⁰, whatever the input is (docs/proofs/sbmf.md).
+
+    The time is for forms of a size κ‖S‖ up to about 2³⁶, which no graph comes near; beyond, nearly
+    every proposal is thrown away.
     """
 
     kind: ClassVar[str] = "Bingham direction"
@@ -82,10 +85,13 @@ class BinghamDirection(Primitive):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.dimension <= MOST_DIMENSIONS:
-            raise ValueError(f"dimension must be from 1 to {MOST_DIMENSIONS}; got {self.dimension}")
-        if self.bits < 0:
-            raise ValueError(f"bits must not be negative; got {self.bits}")
+        if type(self.dimension) is not int or not 1 <= self.dimension <= MOST_DIMENSIONS:
+            raise ValueError(
+                f"dimension must be a whole number from 1 to {MOST_DIMENSIONS}; got "
+                f"{self.dimension!r}"
+            )
+        if type(self.bits) is not int or self.bits < 0:
+            raise ValueError(f"bits must be a whole number and not negative; got {self.bits!r}")
         if self.sensitivity <= 0 or self.epsilon <= 0:
             raise ValueError("sensitivity and epsilon must be positive")
         if self.adjacency and (self.bits or self.sensitivity != 1):

@@ -43,11 +43,12 @@ def write_gaps(positions: Any, last: int, out: Any) -> int:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def read_gaps(written: Any, out: Any, size: int) -> int:
-    """Read positions back; return how many, or −1 where they leave the line or break off."""
+    """Read positions back; return how many, or −1 where they were not written by `write_gaps`."""
     last, shift, many = -1, 0, 0
     gap: Any = 0
     for byte in written:
-        if shift > 42:
+        # A gap ends with the last of its bits: a further byte of zeros would say it twice over.
+        if shift > 42 or (shift > 0 and byte == 0):
             return -1
         gap |= np.int64(byte & (MORE - 1)) << shift
         shift += 7

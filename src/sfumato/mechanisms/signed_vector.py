@@ -117,11 +117,13 @@ class SignedVector(Primitive):
     def extremes(self, value: Integers, neighbour: Integers) -> list[Integers]:
         """Return the two inputs, and outputs far out in the direction that tells them apart."""
         far = math.ceil(3 * self.scale) + self.radius
-        away = np.where(value >= 0, far, -far)
+        # Noise of a wide scale is whole numbers of any size.
+        kind = np.int64 if far <= LARGEST_INPUT else object
+        away = np.where(value >= 0, 1, -1).astype(kind) * far
         # Where the vector is zero, against the neighbour: half of the entries this way, half that.
         idle = np.flatnonzero(value == 0)
         away[idle[::2]] *= -1
-        return [value.copy(), neighbour.copy(), away.astype(np.int64)]
+        return [value.copy(), neighbour.copy(), away]
 
 
 def _distance(first: Integers, second: Integers) -> int:

@@ -177,7 +177,8 @@ class Guarantee:
 
     def _odds(self) -> str:
         """Return what an onlooker can learn, as a change of odds or of probabilities."""
-        who = f"one {self.unit}'s data"
+        # An edge has no data; it is there or it is not.
+        who = "one edge" if self.unit is Unit.EDGE else f"one {self.unit}'s data"
         change = "in or out" if self.relation is Relation.ADD_REMOVE else "as they are or any other"
         loss = self.loss
         if isinstance(loss, ZCDP):

@@ -48,7 +48,7 @@ FILE_WORDS = {
     "eigenvalues.csv": "the eigenvalues, the largest first",
     "eigenvectors.csv": "for every node its entry in each eigenvector",
     certificates.NAME: "method, parameters, guarantee, ledger entry, hashes of the files",
-    PUBLIC: "what was taken as public: the declared columns and their values",
+    PUBLIC: "what was taken as public: all that was declared about the data",
     TRANSCRIPT_FILES[0]: "all that was ever said about the private data, with its cost",
     TRANSCRIPT_FILES[1]: f"the figures that {TRANSCRIPT_FILES[0]} names",
     README: "this text",

@@ -162,8 +162,8 @@ class Response:
         coding = public.schema.columns[column].coding
         if isinstance(coding, UNORDERED) or coding.proper < 2 or coding.size != coding.proper:
             raise ValueError(
-                f"target must be a column of numbers or dates without a code for missing values; "
-                f"{target!r} is of kind {coding.kind!r} with {coding.size} codes"
+                "target must be a column of numbers or dates without a code for missing values, or "
+                f"of classes with positive=[…]; {target!r} is of kind {coding.kind!r}"
             )
         _, low, high = centres(coding)
         return cls(column, in_units(coding), low, high)

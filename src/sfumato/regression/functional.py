@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
 from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
@@ -87,7 +87,11 @@ class Layout:
     def weighed(self, xx: Integers64, xy: Integers64) -> Integers64:
         """Return the weighed coefficients of moments, in whole units."""
         products = xx[self.rows, self.columns] * np.where(self.rows == self.columns, 1, 2)
-        return np.concatenate([self.slope * xy, products]) * self.weights
+        # So many records that a weighed sum would leave 64 bits count as fewer; a sum that wrapped
+        # around would tell one record from none.
+        most = LARGEST_INPUT // self.weights
+        cut: Integers64 = np.clip(np.concatenate([self.slope * xy, products]), -most, most)
+        return cut * self.weights
 
     def noise(self, epsilon: Fraction) -> GeometricNoise:
         """Return the noise on the weighed coefficients."""

@@ -88,11 +88,17 @@ def promised(guarantee: Guarantee) -> Section:
 def _limits(guarantee: Guarantee) -> tuple[str, ...]:
     """Return what a reader must not take the promise for."""
     unit = guarantee.unit
+    together = (
+        "All edges of one person together are protected less: for two of them the loss counts "
+        "twice, for ten of them ten times."
+        if unit == "edge"
+        else f"Several {unit}s that belong together, as in a family, are protected less: for two "
+        "of them the loss counts twice."
+    )
     return (
         f"The promise is about the contribution of one {unit}. What is true of people in general, "
         "such as that smoking harms, may be learnt from the release and applied to anybody.",
-        f"Several {unit}s that belong together, as in a family, are protected less: for two of "
-        "them the loss counts twice.",
+        together,
         "It holds against every onlooker, whatever they know beside and however long they compute. "
         "It does not cover those who see the private data themselves.",
     )
@@ -191,10 +197,17 @@ def _paragraph(release: Release, certificate: dict[str, Any]) -> str:
         if guarantee.ledger
         else ""
     )
+    persons = (
+        "What is protected is one edge, not one person: the loss to a person with several edges is "
+        "that many times as large. "
+        if guarantee.unit == "edge"
+        else ""
+    )
     version = certificate["versions"].get("sfumato", "unknown")
     return (
         f"{release.words()} The release satisfies differential privacy with {guarantee.loss} for "
-        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} {account}"
+        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} {persons}"
+        f"{account}"
         "The guarantee rests on a mathematical proof and on random noise from a cryptographic "
         "source, not on the removal of names; it does not depend on what an onlooker knows or will "
         "know. "

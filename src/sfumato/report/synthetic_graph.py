@@ -20,8 +20,8 @@ def _graph(release: SyntheticGraph) -> Section:
     """Tell what was kept, and the figures of the graph that is published."""
     words = Text(
         "This graph is made up. Numbers about the private graph were counted, chance was added to "
-        "them, and the graph was drawn so that it has about these numbers; it has nothing else in "
-        "common with the private one. " + release.model.words()
+        "them, and the graph was drawn from a model that comes as near to these numbers as it can; "
+        "it has nothing else in common with the private one. " + release.model.words()
     )
     blocks: list[Block] = [words, Facts(_figures(release))]
     blocks.append(
@@ -62,13 +62,18 @@ def _use(release: SyntheticGraph) -> Section:
         "finding about a made-up graph.",
         "More graphs can be drawn from the same release, at no further cost: what differs between "
         "them is not known from the release, what they agree on is.",
-        "An edge of this graph says nothing about an edge of the private one.",
+        "That two nodes are joined here does not mean that they are joined in the private graph.",
     ]
-    if not release.model.named:
+    if release.model.named:
+        points.append(
+            "Nodes have the names of those they stand for: about how many edges each has was "
+            "measured, but not to whom."
+        )
+    else:
         points.append("Its nodes stand for nobody: number 7 here is not node 7 of the private one.")
     commands = (
         "sfumato graph sample THIS-FOLDER --graphs 10 --out drawn.csv",
-        "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').sample().to_networkx())\"",
+        "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').sample().to_frame())\"",
     )
     blocks: tuple[Block, ...] = (Listing(tuple(points)), Commands(commands))
     return Section("use", "How to use it", blocks, "edges.csv, model.json")

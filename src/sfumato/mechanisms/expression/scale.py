@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.expression.noises import EstimatedNoise
-from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothLaplace
 from sfumato.privacy.rounding import log_up
 
@@ -64,22 +64,27 @@ class ScaleNoise:
 
     def given(self, bound: int | Fraction) -> NDArray[np.int64]:
         """Return the logarithm of a smooth bound in steps. Private."""
-        return np.array(
-            [math.floor(log_up(Fraction(bound)) / self.step + Fraction(1, 2))], dtype=np.int64
-        )
+        steps = math.floor(log_up(Fraction(bound)) / self.step + Fraction(1, 2))
+        # Where ε is next to nothing so is a step; refusing many of them would tell.
+        return np.array([min(max(steps, -LARGEST_INPUT), LARGEST_INPUT)], dtype=np.int64)
 
     def read(self, said: Any) -> EstimatedNoise:
         """Return what is known of the noise, from what was said."""
         log = float(int(said[0]) * self.step + _log(self.smooth.calibration.factor))
-        step, rate = float(self.step), float(self.epsilon / STEPS)
+        step, half = float(self.step), float(self.epsilon / STEPS) / 2
         fair = 2 * self.spread < 1
         # 1 − c·(e^2h − 2 + e^−2h), h a step: what f(x) = e^2x is multiplied by to be unbiased.
-        shrink = 1 - (math.sinh(step) / math.sinh(rate / 2)) ** 2 if fair else 1.0
+        shrink = 1 - _sinh_ratio(step, half) ** 2 if fair else 1.0
         square = math.exp(min(2 * log, _LARGEST_LOG)) * shrink
         if isinstance(self.smooth, SmoothLaplace):
             return EstimatedNoise(Fraction(square), highest=None, fair=fair)
         # The density ∝ 1/(1 + z⁴) has variance 1, and no fourth moment.
         return EstimatedNoise(Fraction(square) / 2, highest=2, fair=fair)
+
+
+def _sinh_ratio(above: float, below: float) -> float:
+    """Return sinh(above)/sinh(below) for positive numbers; neither overflows nor cancels."""
+    return math.exp(above - below) * math.expm1(-2 * above) / math.expm1(-2 * below)
 
 
 def _log(value: Fraction) -> float:
