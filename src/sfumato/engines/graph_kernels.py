@@ -19,6 +19,7 @@ __all__ = [
     "cliques_of",
     "close_pairs",
     "frontier",
+    "ones",
     "renumbered",
     "triangles_by_edge",
     "weightiest_pairs",
@@ -405,7 +406,7 @@ def weightiest_pairs(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _ones(word: Any) -> Any:
+def ones(word: Any) -> Any:
     """Return the number of bits that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
@@ -465,7 +466,7 @@ def _count_local(rows: Any, size: int, total: Any) -> None:
         at[depth] = number + 1
         if depth == size - 2:
             for word in range(number >> 6, words):
-                total[0] += _ones(allowed[depth, word] & rows[number, word])
+                total[0] += ones(allowed[depth, word] & rows[number, word])
             if total[0] >= CARRY:
                 total[0] -= CARRY
                 total[1] += 1

@@ -10,21 +10,12 @@ from typing import Any
 import numba
 import numpy as np
 
+from sfumato.engines.graph_kernels import ones
+
 __all__ = ["distance_sums", "moved_nodes"]
 
 #: Sources that are walked from at a time: the bits of a word.
 WORD = 64
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _ones(word: Any) -> Any:
-    """Return the number of bits that are set."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -61,7 +52,7 @@ def distance_sums(starts: Any, neighbours: Any, sources: Any) -> Any:
                 here[node] = word
                 if word != 0:
                     seen[node] |= word
-                    fresh += _ones(word)
+                    fresh += ones(word)
             if fresh == 0:
                 break
             total += distance * fresh

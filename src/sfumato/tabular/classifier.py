@@ -6,22 +6,19 @@ are the same everywhere, and so that private records can be counted by them with
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.frames import columns_of, names_of
 from sfumato.data.table import TablePublic
+from sfumato.data.weights import WeightTable
 from sfumato.engines.intake import Recipe, take
 from sfumato.mechanisms.huber import Examples
 from sfumato.privacy.release import Release
 from sfumato.tabular.features import Task
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Classifier", "direction", "mistakes"]
 
@@ -30,10 +27,6 @@ Integers64 = NDArray[np.int64]
 
 #: Weights in whole numbers are at most 2 to this: products with features stay exact in floats.
 DIRECTION_BITS = 24
-#: Published weights may differ from rebuilt ones by this share of the largest.
-SHARE_APART = 1e-9
-#: More weights than this do not fit a picture that can be read.
-MOST_BARS = 30
 
 
 def direction(weights: Floats) -> Integers64:
@@ -150,40 +143,17 @@ class Classifier(Release):
         scores = (values * whole[places]).sum(axis=1)
         return np.asarray(scores > 0)
 
-    def _frame(self) -> pl.DataFrame:
-        import polars as pl
-
-        names = self.task.features.names(self.public)
-        return pl.DataFrame(
-            {
-                "column": [column for column, _ in names],
-                "value": [value for _, value in names],
-                "weight": self.weights,
-            },
-            schema={"column": pl.String, "value": pl.String, "weight": pl.Float64},
-        )
+    @property
+    def _table(self) -> WeightTable:
+        return WeightTable(self.task.features.names(self.public), self.weights)
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file."""
-        buffer = io.BytesIO()
-        self._frame().write_csv(buffer)
-        return {"weights.csv": buffer.getvalue()}
+        return self._table.files()
 
     def agrees(self, files: dict[str, bytes]) -> bool:
         """Tell whether published files say what this release says, up to rounding."""
-        import polars as pl
-
-        if files.keys() != {"weights.csv"}:
-            return False
-        mine = self._frame()
-        types = {"column": pl.String, "value": pl.String, "weight": pl.Float64}
-        theirs = pl.read_csv(io.BytesIO(files["weights.csv"]), schema=types)
-        if theirs.height != mine.height:
-            return False
-        apart = np.abs(mine["weight"].to_numpy() - theirs["weight"].to_numpy())
-        # A missing or undefined number compares false, and so disagrees.
-        near = bool((apart <= SHARE_APART * np.abs(self.weights).max()).all())
-        return near and mine.drop("weight").equals(theirs.drop("weight"))
+        return self._table.agrees(files)
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
@@ -199,22 +169,7 @@ class Classifier(Release):
 
     def plot(self) -> Any:
         """Return a figure of the largest weights."""
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-
-        order = np.argsort(-np.abs(self.weights), kind="stable")[:MOST_BARS][::-1]
-        names = self.task.features.names(self.public)
-        with mpl.rc_context({"text.parse_math": False}):
-            figure = Figure(figsize=(6, 1.2 + 0.25 * len(order)), layout="constrained")
-            axis = figure.subplots()
-            colours = ["#1d3557" if self.weights[i] > 0 else "#c1121f" for i in order]
-            axis.barh(range(len(order)), self.weights[order], color=colours)
-            labels = [" = ".join(filter(None, names[i]))[:40] for i in order]
-            axis.set_yticks(range(len(order)), labels, fontsize=8)
-            axis.set_xlabel(f"weight towards {self.target}: {_listed(self.positive)}"[:80])
-            axis.axvline(0, color="black", linewidth=0.8)
-            axis.spines[["top", "right"]].set_visible(False)
-        return figure
+        return self._table.picture(f"weight towards {self.target}: {_listed(self.positive)}")
 
 
 def _rows(frame: Any) -> int:
