@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 from typing import Any
 
@@ -202,23 +203,35 @@ class _Pairs:
         """Return for each a the least b with which a pair could be above what was found."""
         least = np.full(int(self.shared.max(initial=0)) + 1, _NEVER, dtype=np.int64)
         found = self.best.astype(np.float64) * (1.0 if self.exact else 1 - 1e-9)
+        before = _NEVER
         for shared in range(self.inner, len(least)):
             most = int(self.half[np.searchsorted(self.shared, shared)])
-            least[shared] = self._least_half(shared, most, found)
+            # What matters with fewer common neighbours matters with more.
+            if before > most and not self._matters(shared, most, found):
+                before = _NEVER
+                continue
+            before = least[shared] = self._least_half(shared, min(before, most), found)
         return least
 
-    def _least_half(self, shared: int, most: int, found: Floats) -> int:
-        """Return the least b up to `most` with which a pair of so many could matter."""
+    def _matters(self, shared: int, half: int, found: Floats) -> bool:
+        """Tell whether a pair of this a and b could be above what was found."""
+        return bool((np.minimum(self._reach(shared, half), self.cap) > found).any())
 
-        def matters(half: int) -> bool:
-            return bool((np.minimum(self._reach(shared, half), self.cap) > found).any())
-
-        if not matters(most):
-            return _NEVER
-        low, high = -1, most
+    def _least_half(self, shared: int, high: int, found: Floats) -> int:
+        """Return the least b with which a pair of so many could matter; with `high` one does."""
+        step, low = 1, -1
+        # It is seldom far from where it was, so the steps down grow.
+        while high - step >= 0:
+            if not self._matters(shared, high - step, found):
+                low = high - step
+                break
+            high, step = high - step, 2 * step
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if matters(middle) else (middle, high)
+            if self._matters(shared, middle, found):
+                high = middle
+            else:
+                low = middle
         return high
 
     def _moves(self, shared: int, half: int) -> tuple[NDArray[np.int64], Bits]:
@@ -230,9 +243,16 @@ class _Pairs:
     def _reach(self, shared: int, half: int) -> Floats:
         """Return C(a, inner) + J_t(a, b) for all t, in floating point."""
         reached, left_over = self._moves(shared, half)
-        extra = _combinations(np.maximum(reached - 2, 0), self.inner - 2)
-        total: Floats = _combinations(reached, self.inner) + np.where(left_over, extra, 0.0)
+        cliques, extra = self._binomials
+        total: Floats = cliques[reached] + np.where(left_over, extra[reached], 0.0)
         return total
+
+    @cached_property
+    def _binomials(self) -> tuple[Floats, Floats]:
+        """C(a, inner) and C(a − 2, inner − 2) for every a that can be reached."""
+        every = np.arange(int(self.shared.max(initial=0)) + len(self.steps) + 1)
+        beside = _combinations(np.maximum(every - 2, 0), self.inner - 2)
+        return _combinations(every, self.inner), beside
 
     def _take(self, cliques: int, shared: int, half: int) -> None:
         """Take a pair into the maximum."""
