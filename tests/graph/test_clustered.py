@@ -1,54 +1,26 @@
 """Clustered graphs: the suite, every graph, and the clustering of a real one."""
 
 import os
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sfumato import noise
-from sfumato.data.graph import GraphPublic, read_graph
+from sfumato.data.graph import read_graph
 from sfumato.graph.clustered import ClusteredGraph
 from sfumato.graph.models import MOST_WORK, rewiring_steps
 from tests.graph.graphs import graph
-from tests.method_suite import MethodSuite
-
-EVERYTHING = frozenset(combinations(range(7), 2))
+from tests.graph.summary_suite import SummarySuite
 
 
-class TestClusteredGraph(MethodSuite):
+class TestClusteredGraph(SummarySuite):
     name = "graph.ClusteredGraph"
-    # Most for the degrees, which every edge changes, so that samples can tell neighbours apart.
-    options = {"triangle_share": "1/10"}  # noqa: RUF012
     random_neighbours = 20
-
-    def data(self):
-        return graph(7, EVERYTHING - {(0, 1), (2, 5)})
-
-    def audited_public(self):
-        return GraphPublic(nodes=4)
-
-    def neighbours(self):
-        star = frozenset((0, node) for node in range(1, 7))
-        return [
-            (graph(7, []), graph(7, [(0, 1)])),
-            (graph(7, star), graph(7, star | {(1, 2)})),
-            (graph(7, EVERYTHING), graph(7, EVERYTHING - {(3, 5)})),
-        ]
 
     def fact(self, release):
         return np.array([release.model.triangles, *release.model.degrees])
-
-    def test_more_budget_never_means_more_noise(self):
-        # The noise on triangles follows the graph and has no public margin.
-        margins = [
-            [step.figures["margin"] for step in self.method(epsilon=epsilon).plan(public).steps[:2]]
-            for public in [self.data().public]
-            for epsilon in ("1/10", 1, 10)
-        ]
-        for less, more in pairwise(margins):
-            assert all(a >= b for a, b in zip(less, more, strict=True))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 6])

@@ -1,6 +1,6 @@
 """Kronecker graphs: moments by enumeration, the law of the sampler, the fit, and the method."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -21,44 +21,16 @@ from sfumato.graph.kronecker_graph import KroneckerGraph, _held, summary_feature
 from sfumato.graph.summary import GraphSummary
 from sfumato.graph.synthetic import GraphModel
 from tests.graph.graphs import engine, graph
-from tests.method_suite import MethodSuite
-
-EVERYTHING = frozenset(combinations(range(7), 2))
+from tests.graph.summary_suite import SummarySuite
 
 
-class TestKroneckerGraph(MethodSuite):
+class TestKroneckerGraph(SummarySuite):
     name = "graph.KroneckerGraph"
-    # Most for the degrees, which every edge changes, so that samples can tell neighbours apart.
-    options = {"triangle_share": "1/10"}  # noqa: RUF012
     random_neighbours = 20
-
-    def data(self):
-        return graph(7, EVERYTHING - {(0, 1), (2, 5)})
-
-    def audited_public(self):
-        return GraphPublic(nodes=4)
-
-    def neighbours(self):
-        star = frozenset((0, node) for node in range(1, 7))
-        return [
-            (graph(7, []), graph(7, [(0, 1)])),
-            (graph(7, star), graph(7, star | {(1, 2)})),
-            (graph(7, EVERYTHING), graph(7, EVERYTHING - {(3, 5)})),
-        ]
 
     def fact(self, release):
         model = release.model.initiator
         return np.array([model.a, model.b, model.c, release.graph.edges])
-
-    def test_more_budget_never_means_more_noise(self):
-        # The noise on triangles follows the graph and has no public margin.
-        margins = [
-            [step.figures["margin"] for step in self.method(epsilon=epsilon).plan(public).steps[:2]]
-            for public in [self.data().public]
-            for epsilon in ("1/10", 1, 10)
-        ]
-        for less, more in pairwise(margins):
-            assert all(a >= b for a, b in zip(less, more, strict=True))
 
 
 def probabilities(initiator):

@@ -1,49 +1,21 @@
 """The summary of a graph: the suite, every graph, and what follows from its parts."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from sfumato.data.graph import GraphPublic
 from sfumato.graph.summary import GraphSummary
 from tests.graph.graphs import graph
-from tests.method_suite import MethodSuite
-
-EVERYTHING = frozenset(combinations(range(7), 2))
+from tests.graph.summary_suite import SummarySuite
 
 
-class TestGraphSummary(MethodSuite):
+class TestGraphSummary(SummarySuite):
     name = "graph.GraphSummary"
-    # Most for the degrees, which every edge changes, so that samples can tell neighbours apart.
-    options = {"triangle_share": "1/10"}  # noqa: RUF012
-
-    def data(self):
-        return graph(7, EVERYTHING - {(0, 1), (2, 5)})
-
-    def audited_public(self):
-        return GraphPublic(nodes=5)
-
-    def neighbours(self):
-        star = frozenset((0, node) for node in range(1, 7))
-        return [
-            (graph(7, []), graph(7, [(0, 1)])),
-            (graph(7, star), graph(7, star | {(1, 2)})),
-            (graph(7, EVERYTHING), graph(7, EVERYTHING - {(3, 5)})),
-        ]
+    audited_nodes = 5
 
     def fact(self, release):
         return np.array([release.edges.value, release.triangles.value, *release.degrees], object)
-
-    def test_more_budget_never_means_more_noise(self):
-        # The noise on triangles follows the graph and has no public margin.
-        margins = [
-            [step.figures["margin"] for step in self.method(epsilon=epsilon).plan(public).steps[:2]]
-            for public in [self.data().public]
-            for epsilon in ("1/10", 1, 10)
-        ]
-        for less, more in pairwise(margins):
-            assert all(a >= b for a, b in zip(less, more, strict=True))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 6])

@@ -105,7 +105,7 @@ class MemoryGraph:
 
     def common_neighbours(self, left: NDArray[Any], right: NDArray[Any]) -> Integers64:
         """Return for each pair of nodes how many neighbours they share."""
-        from sfumato.engines.graph_kernels import cliques_among
+        from sfumato.engines.clique_kernels import cliques_among
 
         first, second = np.asarray(left), np.asarray(right)
         if first.shape != second.shape or first.ndim != 1:
@@ -257,7 +257,7 @@ class MemoryGraph:
 
     def cliques(self, size: int) -> int:
         """Return the number of sets of so many nodes that are all joined to one another."""
-        from sfumato.engines.graph_kernels import CARRY, cliques_of
+        from sfumato.engines.clique_kernels import CARRY, cliques_of
 
         if size < 1:
             raise ValueError(f"a clique has at least one node; got {size}")
@@ -269,7 +269,7 @@ class MemoryGraph:
 
     def cliques_among(self, pairs: Integers64, size: int) -> list[int]:
         """Return for each pair the number of cliques among its common neighbours."""
-        from sfumato.engines.graph_kernels import CARRY, cliques_among
+        from sfumato.engines.clique_kernels import CARRY, cliques_among
 
         counts = cliques_among(*self._sorted, self._rank[pairs[:, :2]], size)
         return [int(low) + CARRY * int(high) for low, high in counts]

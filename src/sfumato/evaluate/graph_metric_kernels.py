@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from sfumato.engines.graph_kernels import ones
+from sfumato.engines.clique_kernels import ones
 
 __all__ = ["distance_sums", "moved_nodes"]
 

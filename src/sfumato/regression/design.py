@@ -215,11 +215,6 @@ class Design:
         return cls(factors, response, intercept)
 
     @property
-    def singles(self) -> int:
-        """How many columns give one feature from −1 to 1."""
-        return sum(factor.single for factor in self.factors)
-
-    @property
     def dimension(self) -> int:
         """How many features there are."""
         return sum(len(factor.names) for factor in self.factors) + self.intercept

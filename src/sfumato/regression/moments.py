@@ -22,7 +22,7 @@ assert BLOCK * UNIT**2 <= 2**53
 
 
 class Moments:
-    """The sums Σ x xᵀ, Σ y x and Σ y², in units squared. Private.
+    """The sums Σ x xᵀ and Σ y x, in units squared. Private.
 
     Parameters
     ----------
@@ -33,13 +33,11 @@ class Moments:
     def __init__(self, dimension: int) -> None:
         self.xx: Integers64 = np.zeros((dimension, dimension), dtype=np.int64)
         self.xy: Integers64 = np.zeros(dimension, dtype=np.int64)
-        self.yy = 0
 
     def add(self, features: Floats, answers: Floats) -> None:
         """Add the records of one block."""
         self.xx += (features.T @ features).astype(np.int64)
         self.xy += (features.T @ answers).astype(np.int64)
-        self.yy += int(answers @ answers)
 
 
 def moments(blocks: Iterable[tuple[Floats, Floats]], dimension: int) -> Moments:
