@@ -17,7 +17,7 @@ from typing import Any
 from sfumato import noise
 from sfumato.audit.neighbours import Pair
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.record import Diverged, Recorded, Recording, Said, record, replay
 
@@ -156,6 +156,9 @@ def _size(public: Any, script: Recording, step: Recorded) -> int:
 
 def _figure(loss: Loss) -> float:
     """Return the figure a loss is compared by."""
+    if isinstance(loss, GDP):
+        # Counted in ρ = μ²/2, which two Gaussian laws lose exactly.
+        return float(loss.mu_squared) / 2
     return float(loss.rho if isinstance(loss, ZCDP) else loss.epsilon)
 
 

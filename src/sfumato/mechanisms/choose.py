@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import check_integers, cut
-from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
+from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert, pure_within
 from sfumato.privacy.primitive import Change, Primitive
 from sfumato.privacy.rounding import round_down, sqrt_down
 
@@ -164,7 +164,7 @@ def choose_within(loss: Loss, candidates: int, sensitivity: Fraction) -> Choose:
             epsilon=round_down(sqrt_down(8 * loss.rho)),
             law="exponential",
         )
-    return Choose(candidates=candidates, sensitivity=sensitivity, epsilon=loss.epsilon)
+    return Choose(candidates=candidates, sensitivity=sensitivity, epsilon=pure_within(loss))
 
 
 @dataclass(frozen=True, kw_only=True)

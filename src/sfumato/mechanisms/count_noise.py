@@ -1,4 +1,4 @@
-"""The noise that suits a budget: geometric under pure ε, discrete Gaussian under zCDP.
+"""The noise that suits a budget: geometric, discrete Gaussian or normal.
 
 This module chooses by the public type of the budget alone.
 """
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.normal import NormalNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss
+from sfumato.privacy.loss import GDP, ZCDP, Loss
 
 __all__ = ["CountNoise", "count_noise", "measure_counts"]
 
-CountNoise = GeometricNoise | GaussianNoise
+CountNoise = GeometricNoise | GaussianNoise | NormalNoise
 
 
 def count_noise(
@@ -31,7 +32,7 @@ def count_noise(
     shape
         The public shape of the integers.
     loss
-        The whole slice: Gaussian noise for a zero-concentrated loss, else geometric noise.
+        The whole slice: Gaussian noise for a zero-concentrated or Gaussian loss, else geometric.
     relation
         What a neighbour is.
     moves
@@ -46,6 +47,8 @@ def count_noise(
     sensitivity = Fraction(moves * (2 if relation is Relation.REPLACE_ONE else 1))
     if isinstance(loss, ZCDP):
         return GaussianNoise(shape=shape, squared_sensitivity=sensitivity, rho=loss.rho)
+    if isinstance(loss, GDP):
+        return NormalNoise(shape=shape, squared_sensitivity=sensitivity, mu_squared=loss.mu_squared)
     return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=loss.epsilon)
 
 

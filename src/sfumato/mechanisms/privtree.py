@@ -23,9 +23,9 @@ from sfumato import noise
 from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
+from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
 from sfumato.privacy.primitive import Change, StatefulPrimitive
-from sfumato.privacy.rounding import exp_down, log_up, round_down, sqrt_down
+from sfumato.privacy.rounding import exp_down, log_up, round_down
 
 __all__ = ["MOST_NODES", "Frontier", "Growing", "Noise", "TreeSplits", "grow", "kappa"]
 
@@ -347,10 +347,8 @@ def grow(
     `levels` levels, or before a level with which `MOST_NODES` nodes would have been asked.
     """
     loss = budget.remaining
-    # ε-DP implies ε²/2-zCDP.
-    epsilon = round_down(sqrt_down(2 * loss.rho)) if isinstance(loss, ZCDP) else loss.epsilon
     primitive = TreeSplits(
-        epsilon=epsilon,
+        epsilon=pure_within(loss),
         fan_out=fan_out,
         levels=levels,
         sensitivity=sensitivity,

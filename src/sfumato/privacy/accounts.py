@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Unpriced, convert, loss_from_json, zero
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Unpriced, convert, loss_from_json, zero
 from sfumato.privacy.primitive import price_of
 from sfumato.privacy.transcript import Transcript
 
@@ -39,7 +39,7 @@ def record_limit(loss: Loss, public: Any) -> tuple[Loss, Relation]:
 def check_headline(method: AnyMethod) -> None:
     """Raise `BooksDoNotAdd` unless the loss the budget counts in implies the one stated."""
     headline, working = method.loss(), method.working_loss()
-    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP) and headline.delta:
+    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP | GDP) and headline.delta:
         if not working.implies(headline):
             raise BooksDoNotAdd(f"{method.name} states {headline} but may spend {working}")
         return

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
 from sfumato.privacy.rounding import exp_up, round_up
 
 __all__ = [
@@ -181,7 +181,7 @@ class Guarantee:
         who = "one edge" if self.unit is Unit.EDGE else f"one {self.unit}'s data"
         change = "in or out" if self.relation is Relation.ADD_REMOVE else "as they are or any other"
         loss = self.loss
-        if isinstance(loss, ZCDP):
+        if isinstance(loss, ZCDP | GDP):
             # A reader of ρ alone is owed a figure in odds; 1e-9 is far below one in any population.
             loss = loss.approximate("1e-9")
         # An "at most" is rounded up, never to the nearest.

@@ -1,4 +1,4 @@
-"""The three ways a privacy loss is stated: pure, approximate and zero-concentrated.
+"""The ways a privacy loss is stated: pure, approximate, zero-concentrated and Gaussian.
 
 All figures are exact fractions; a float is read as its shortest decimal, so that ten times 0.1 is
 1. A conversion may only weaken a statement: it is rounded outward, and refused where no bound
@@ -8,13 +8,25 @@ exists.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
 
 from sfumato.noise.exact import briefly, exact
-from sfumato.privacy.rounding import exp_down, exp_up, log_down, log_up, round_down, round_up
+from sfumato.privacy.normal_tail import exceeding, log_tail
+from sfumato.privacy.rounding import (
+    exp_down,
+    exp_up,
+    log_down,
+    log_up,
+    round_down,
+    round_up,
+    sqrt_down,
+    sqrt_up,
+)
 
 Number: TypeAlias = int | float | str | Fraction
 
@@ -286,8 +298,150 @@ class ZCDP:
         return max(min(epsilons), Fraction(0))
 
 
-Loss: TypeAlias = PureDP | ApproxDP | ZCDP
-Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP]
+@dataclass(frozen=True)
+class GDP:
+    """A Gaussian loss: no test tells two neighbours apart better than N(0, 1) from N(μ, 1).
+
+    It is tighter than a zero-concentrated loss where all noise is Gaussian, and only used to count
+    within one release: what is stated and booked follows from it.
+
+    Parameters
+    ----------
+    mu_squared
+        The bound μ², which adds up (Dong, Roth and Su, 2022).
+    """
+
+    mu_squared: Fraction
+    name: ClassVar[str] = "Gaussian"
+
+    def __init__(self, mu_squared: Number) -> None:
+        object.__setattr__(self, "mu_squared", _checked("mu_squared", mu_squared))
+
+    def __str__(self) -> str:
+        return shown("μ²", self.mu_squared)
+
+    def __add__(self, other: GDP) -> GDP:
+        _same(self, other)
+        return GDP(self.mu_squared + other.mu_squared)
+
+    def __sub__(self, other: GDP) -> GDP:
+        _same(self, other)
+        return GDP(self.mu_squared - other.mu_squared)
+
+    def share(self, part: Fraction) -> GDP:
+        """Return the given part of this loss."""
+        return GDP(self.mu_squared * part)
+
+    def fits(self, limit: GDP) -> bool:
+        """Tell whether this loss is within the limit."""
+        return self.mu_squared <= limit.mu_squared
+
+    def group(self, size: int) -> GDP:
+        """Return what holds for `size` units at once: size·μ."""
+        return GDP(self.mu_squared * size * size)
+
+    def per_unit(self, size: int) -> GDP:
+        """Return the largest loss whose group of `size` stays within this one."""
+        return GDP(self.mu_squared / (size * size))
+
+    def replace_one(self) -> GDP:
+        """Return what an add/remove statement implies for replacing one unit: 2μ."""
+        return GDP(self.mu_squared * 4)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the exact figures, for files."""
+        return {"measure": self.name, "mu_squared": fraction_text(self.mu_squared)}
+
+    @classmethod
+    def within(cls, limit: ApproxDP) -> Self:
+        """Return the largest μ², rounded down, that implies the (ε, δ) statement."""
+        if limit.delta == 0:
+            raise Unpriced("a Gaussian loss implies no (ε, 0) statement; give a delta > 0")
+        mu = _largest(lambda mu: exceeding(limit.epsilon, mu) <= limit.delta)
+        return cls(round_down(mu * mu))
+
+    def implies(self, limit: ApproxDP) -> bool:
+        """Tell whether this loss implies an (ε, δ) statement."""
+        if self.mu_squared == 0:
+            return True
+        return exceeding(limit.epsilon, sqrt_up(self.mu_squared)) <= limit.delta
+
+    def approximate(self, delta: Number) -> ApproxDP:
+        """Return the smallest ε, rounded up, such that (ε, delta)-DP follows."""
+        failure = exact(delta)
+        if not 0 < failure < 1:
+            raise ValueError(f"delta must be greater than 0 and less than 1; got {delta!r}")
+        mu = sqrt_up(self.mu_squared)
+        if mu == 0 or exceeding(Fraction(0), mu) <= failure:
+            return ApproxDP(0, failure)
+        inverse = _largest(lambda inverse: exceeding(1 / inverse, mu) <= failure)
+        return ApproxDP(round_up(1 / inverse), failure)
+
+
+#: e to minus this is as good as nothing, and has few digits.
+TINY = Fraction(200)
+
+
+def _largest(holds: Callable[[Fraction], bool]) -> Fraction:
+    """Return nearly the largest positive number for which something holds that fails above it."""
+    low, high = Fraction(1), Fraction(2)
+    if holds(low):
+        while holds(high):
+            low, high = high, high * high
+    else:
+        high, low = low, Fraction(1, 2)
+        while not holds(low):
+            high, low = low, low * low
+    # Halving the ratio, then the difference: 44 steps leave a relative 2⁻⁴⁰ or less.
+    while high > 2 * low:
+        middle = round_down(sqrt_down(low * high))
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    for _ in range(44):
+        middle = round_down((low + high) / 2, 16)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=512)
+def _gaussian_of_pure(epsilon: Fraction) -> Fraction:
+    """Return an upper bound on the μ² that ε-DP implies.
+
+    The trade-off of ε-DP has its corner at (1/(1 + e^ε), 1/(1 + e^ε)); where that of N(μ, 1) passes
+    below it, it is below everywhere, being convex: Φ(−μ/2) ≤ 1/(1 + e^ε).
+    """
+    if epsilon == 0:
+        return Fraction(0)
+    # −ln(1 + e^ε) = −ε − ln(1 + e^−ε), from below.
+    corner = -epsilon - log_up(1 + exp_up(-min(epsilon, TINY)))
+    inverse = _largest(lambda inverse: log_tail(1 / inverse / 2)[1] <= corner)
+    return round_up(1 / inverse / inverse)
+
+
+@lru_cache(maxsize=512)
+def pure_within(loss: Loss) -> Fraction:
+    """Return the largest pure ε, rounded down, that costs no more than a loss in its own measure.
+
+    Parameters
+    ----------
+    loss
+        What may be spent: pure, zero-concentrated or Gaussian, or approximate.
+    """
+    if isinstance(loss, PureDP | ApproxDP):
+        return loss.epsilon
+    if isinstance(loss, ZCDP):
+        return round_down(sqrt_down(2 * loss.rho))
+    if loss.mu_squared == 0:
+        return Fraction(0)
+    # ε = ln(Φ(μ/2)/Φ(−μ/2)) and Φ(μ/2) = 1 − Φ(−μ/2).
+    log_low = log_tail(sqrt_down(loss.mu_squared) / 2)[1]
+    found = round_down(log_down(1 - exp_up(max(log_low, -TINY))) - log_low)
+    while _gaussian_of_pure(found) > loss.mu_squared:
+        found = round_down(found * (1 - Fraction(1, 10**11)))
+    return found
+
+
+Loss: TypeAlias = PureDP | ApproxDP | ZCDP | GDP
+Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP] | type[GDP]
 
 
 def _float(value: Fraction) -> float:
@@ -339,9 +493,9 @@ def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> L
     loss
         The statement that holds.
     measure
-        `PureDP`, `ApproxDP` or `ZCDP`.
+        `PureDP`, `ApproxDP`, `ZCDP` or `GDP`.
     delta
-        The δ at which a zero-concentrated loss is read as an approximate one.
+        The δ at which a zero-concentrated or Gaussian loss is read as an approximate one.
     """
     if isinstance(loss, measure):
         return loss
@@ -351,9 +505,14 @@ def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> L
     if isinstance(loss, PureDP):
         if measure is ApproxDP:
             return ApproxDP(loss.epsilon, 0)
+        if measure is GDP:
+            return GDP(_gaussian_of_pure(loss.epsilon))
         # ε-DP implies ε²/2-zCDP (Bun and Steinke, 2016, Proposition 1.4).
         return ZCDP(loss.epsilon**2 / 2)
-    if isinstance(loss, ZCDP) and measure is ApproxDP and delta is not None:
+    if isinstance(loss, GDP) and measure is ZCDP:
+        # N(0, 1) and N(μ, 1) have Rényi divergence αμ²/2, which no processing raises.
+        return ZCDP(loss.mu_squared / 2)
+    if isinstance(loss, ZCDP | GDP) and measure is ApproxDP and delta is not None:
         return loss.approximate(delta)
     raise Unpriced(f"a loss of {loss} ({loss.name}) implies no {measure.name} loss")
 
@@ -372,4 +531,6 @@ def loss_from_json(document: dict[str, Any]) -> Loss:
         return ApproxDP(exact(document["epsilon"]), exact(document["delta"]))
     if name == ZCDP.name:
         return ZCDP(exact(document["rho"]))
+    if name == GDP.name:
+        return GDP(exact(document["mu_squared"]))
     raise ValueError(f"unknown measure of privacy loss {name!r}")

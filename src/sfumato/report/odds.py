@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.privacy.guarantee import Guarantee, Relation
-from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP
 from sfumato.report.blocks import Beside, Block, Grid, Picture, Text
 from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SOFT, drawn
 
@@ -61,7 +61,7 @@ def odds_blocks(guarantee: Guarantee) -> tuple[Block, ...]:
     loss = guarantee.loss
     if isinstance(loss, PureDP):
         return _beliefs(guarantee, float(loss.epsilon))
-    approximate = loss.approximate(SMALL_DELTA) if isinstance(loss, ZCDP) else loss
+    approximate = loss.approximate(SMALL_DELTA) if isinstance(loss, ZCDP | GDP) else loss
     return _tests(guarantee, approximate)
 
 
@@ -114,8 +114,8 @@ def _tests(guarantee: Guarantee, loss: ApproxDP) -> tuple[Block, ...]:
         "false alarm as often as the first column says, it is right no more often than the second "
         "column says. A test that merely guesses has the same figure in both columns."
     )
-    if isinstance(guarantee.loss, ZCDP):
-        intro += f" (For this table ρ was turned into ε = {epsilon:.4g} at δ = {SMALL_DELTA}.)"
+    if isinstance(guarantee.loss, ZCDP | GDP):
+        intro += f" (For this table it was turned into ε = {epsilon:.4g} at δ = {SMALL_DELTA}.)"
     rows = tuple(
         (f"{alarm:.1%}".replace("%", " %"), percent_up(best_power(alarm, epsilon, delta)))
         for alarm in ALARMS

@@ -22,9 +22,8 @@ from sfumato.mechanisms.privtree import TreeSplits, grow
 from sfumato.mechanisms.quantile import quantile_sensitivity
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, Loss
+from sfumato.privacy.loss import Loss, pure_within
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
-from sfumato.privacy.rounding import round_down, sqrt_down
 from sfumato.privacy.transcript import Entry
 from sfumato.tabular.bin_choice import Answering, Part
 from sfumato.tabular.bin_tree import CodeTree, PrivateWalk, Walk
@@ -40,10 +39,8 @@ def cut_choice(part: Part, loss: Loss) -> Choose:
 
 def tree_splits(tree: CodeTree, threshold: int, loss: Loss, relation: Relation) -> TreeSplits:
     """Return the primitive that a slice pays for when a tree is grown with all of it."""
-    # ε-DP implies ε²/2-zCDP.
-    epsilon = round_down(sqrt_down(2 * loss.rho)) if isinstance(loss, ZCDP) else loss.epsilon
     return TreeSplits(
-        epsilon=epsilon,
+        epsilon=pure_within(loss),
         fan_out=tree.fan_out,
         levels=tree.levels,
         threshold=threshold,

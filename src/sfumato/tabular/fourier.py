@@ -20,7 +20,7 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.projection import project_simplex
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP
+from sfumato.privacy.loss import ZCDP, pure_within
 from sfumato.privacy.parameters import OneOf, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
@@ -125,7 +125,7 @@ class Fourier(TableMethod["FourierTables"]):
             squares = Fraction(moved * step * step)
             return GaussianNoise(shape=shape, squared_sensitivity=squares, rho=share.rho)
         return GeometricNoise(
-            shape=shape, sensitivity=Fraction(moved * step), epsilon=share.epsilon
+            shape=shape, sensitivity=Fraction(moved * step), epsilon=pure_within(share)
         )
 
     def _steps(self, public: TablePublic) -> list[tuple[str, Fraction, CountNoise]]:

@@ -24,7 +24,7 @@ from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import digest
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation
-from sfumato.privacy.loss import ZCDP, Number
+from sfumato.privacy.loss import ZCDP, Number, pure_within
 from sfumato.privacy.parameters import SHARE, Flag, OneOf, OrNone, Positive, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import Primitive
@@ -266,7 +266,7 @@ class PrivBayes(BinningMethod):
         if isinstance(each, ZCDP):
             # The mean of |noise| is σ√(2/π), σ² = moved/2ρ.
             return isqrt(int(Fraction(rows) ** 2 * PI * each.rho / (moved * self._theta**2)))
-        return int(rows * each.epsilon / (moved * self._theta))
+        return int(rows * pure_within(each) / (moved * self._theta))
 
     def growth(self, public: TablePublic, rows: int | None) -> Growth | None:
         """Return how the network may grow; None where no column can have a parent.
