@@ -36,9 +36,11 @@ class TestAudit(AuditSuite):
         )
 
     def halve_drawn_noise(self, monkeypatch):
-        exponential = noise.exponential
+        draw = Randomized.draw
         monkeypatch.setattr(
-            noise, "exponential", lambda scores, *, rate: exponential(scores, rate=2 * rate)
+            Randomized,
+            "draw",
+            lambda p, x, c: draw(Randomized(answers=p.answers, epsilon=2 * p.epsilon), x, c),
         )
 
 

@@ -61,6 +61,7 @@ def _maker(public: Any) -> PairMaker:
     from sfumato.audit import (  # noqa: F401
         graph_pairs,
         point_pairs,
+        record_pairs,
         report_pairs,
         sequence_pairs,
         table_pairs,

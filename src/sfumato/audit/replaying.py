@@ -179,9 +179,7 @@ def _realised(method: Any, pair: Pair, script: Recording, mirror: Recording) -> 
         if isinstance(mine.primitive, Primitive):
             total += mine.primitive.concentrated_loss(mine.inputs[0], theirs.inputs[0])
         else:
-            # No closed form: where its inputs differ at all, a stateful primitive costs its price.
-            price = mine.primitive.cost(ZCDP) if mine.inputs != theirs.inputs else ZCDP(0)
-            total += _figure(price)
+            total += mine.primitive.concentrated_loss(mine.inputs, theirs.inputs)
     return total
 
 

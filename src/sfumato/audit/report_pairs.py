@@ -1,4 +1,4 @@
-"""Neighbouring answers of one client."""
+"""Neighbouring answers, or numbers, of one client."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.audit.neighbours import Pair, PairMaker, register
 from sfumato.local.own import AnswerPublic, OwnAnswer
+from sfumato.local.own_number import NumberPublic, OwnNumber
 
 
 def report_pairs(public: AnswerPublic) -> list[Pair]:
@@ -25,3 +26,20 @@ def random_report_pair(public: AnswerPublic, generator: Any) -> Pair:
 
 
 register("report", PairMaker(report_pairs, random_report_pair))
+
+
+def number_pairs(public: NumberPublic) -> list[Pair]:
+    """Return the lowest number beside the highest, and the other way round."""
+    low, high = OwnNumber(public.low, public), OwnNumber(public.high, public)
+    return [Pair("the lowest number, and the highest", low, high), Pair("turned", high, low)]
+
+
+def random_number_pair(public: NumberPublic, generator: Any) -> Pair:
+    """Return two random numbers."""
+    width = public.high - public.low
+    steps = (int(step) for step in generator.integers(0, public.steps + 1, 2))
+    here, there = (OwnNumber(public.low + width * step / public.steps, public) for step in steps)
+    return Pair("random numbers", here, there)
+
+
+register("number", PairMaker(number_pairs, random_number_pair))

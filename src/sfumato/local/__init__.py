@@ -1,5 +1,70 @@
 """Answers that are never collected in the clear: each client randomises its own."""
 
-from sfumato.local.randomized import Estimate, RandomizedResponse
+from sfumato.local.choice import Choice, best_design
+from sfumato.local.compare import Compared, compare
+from sfumato.local.contingency import ShareTable
+from sfumato.local.derived import Measure
+from sfumato.local.design import Design, Variances
+from sfumato.local.estimation import estimate
+from sfumato.local.hadamard import HadamardResponse
+from sfumato.local.likelihood import likeliest_of_reports
+from sfumato.local.local_hash import LocalHash
+from sfumato.local.matrix_response import LaplaceResponse, MatrixResponse
+from sfumato.local.mean_response import MeanResponse, PiecewiseMean
+from sfumato.local.measures import (
+    chi_squared,
+    correlation,
+    entropy,
+    g_squared,
+    log_odds_ratio,
+    mutual_information,
+    odds_ratio,
+)
+from sfumato.local.posterior import guess_answers, posterior
+from sfumato.local.randomized import RandomizedResponse
+from sfumato.local.record_reports import RecordReports, RecordTally
+from sfumato.local.reports import Estimate, MeanEstimate, Reports
+from sfumato.local.several import MultiResponse
+from sfumato.local.shares import Shares
+from sfumato.local.subset import SubsetSelection
+from sfumato.local.tally import Tally
+from sfumato.local.unary import UnaryEncoding
 
-__all__ = ["Estimate", "RandomizedResponse"]
+__all__ = [
+    "Choice",
+    "Compared",
+    "Design",
+    "Estimate",
+    "HadamardResponse",
+    "LaplaceResponse",
+    "LocalHash",
+    "MatrixResponse",
+    "MeanEstimate",
+    "MeanResponse",
+    "Measure",
+    "MultiResponse",
+    "PiecewiseMean",
+    "RandomizedResponse",
+    "RecordReports",
+    "RecordTally",
+    "Reports",
+    "ShareTable",
+    "Shares",
+    "SubsetSelection",
+    "Tally",
+    "UnaryEncoding",
+    "Variances",
+    "best_design",
+    "chi_squared",
+    "compare",
+    "correlation",
+    "entropy",
+    "estimate",
+    "g_squared",
+    "guess_answers",
+    "likeliest_of_reports",
+    "log_odds_ratio",
+    "mutual_information",
+    "odds_ratio",
+    "posterior",
+]

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
-from sfumato.local.own import AnswerPublic, OwnAnswer
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.local.design import Design
+from sfumato.local.reports import Estimate
 from sfumato.mechanisms.randomized import Randomized
-from sfumato.privacy.budget import Budget
-from sfumato.privacy.loss import PureDP
-from sfumato.privacy.method import LocalMethod
-from sfumato.privacy.parameters import Names, parameter
-from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """How many people hold an answer, as far as the reports tell.
-
-    Parameters
-    ----------
-    answer
-        The answer.
-    count
-        The unbiased estimate; it can be negative.
-    margin
-        19 times in 20 the randomisation alone puts the estimate no further off.
-    """
-
-    answer: str
-    count: float
-    margin: float
+__all__ = ["Estimate", "RandomizedResponse"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse(LocalMethod[OwnAnswer, Any]):
+class RandomizedResponse(Design):
     """Collect one of several answers from each person without ever learning a true one.
 
     Parameters
@@ -46,7 +26,7 @@ class RandomizedResponse(LocalMethod[OwnAnswer, Any]):
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers.
+        The possible answers, or how many there are.
 
     Notes
     -----
@@ -61,69 +41,70 @@ class RandomizedResponse(LocalMethod[OwnAnswer, Any]):
     True
     """
 
-    kind: ClassVar[str] = "report"
     proof: ClassVar[str] = "randomized-response.md"
 
-    answers: Any = parameter(Names())
+    @property
+    def primitive(self) -> Randomized:
+        """What randomises an answer."""
+        return Randomized(answers=self.k, epsilon=self.exact_epsilon())
 
     @property
-    def public(self) -> AnswerPublic:
-        """What is public about each report."""
-        return AnswerPublic(self.answers)
+    def p(self) -> Fraction:
+        """The probability that the truth is told."""
+        return self.primitive.truth
 
-    def own(self, value: str) -> OwnAnswer:
-        """Return one client's answer as private data."""
-        return OwnAnswer(value, self.public)
+    @property
+    def q(self) -> Fraction:
+        """The probability of each other answer."""
+        return self.primitive.other
 
-    def _primitive(self) -> Randomized:
-        loss = self.loss()
-        assert isinstance(loss, PureDP)
-        return Randomized(answers=len(self.answers), epsilon=loss.epsilon)
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The probability of answer i where j is true."""
+        p, q = float(self.p), float(self.q)
+        return np.where(np.eye(self.k, dtype=np.bool_), p, q)
 
-    def plan(self, public: AnswerPublic) -> Plan:
-        """Return how often the truth is told."""
-        truth = math.exp(self._primitive().log_probability(0, 0))
-        step = PlanStep(
-            what="one report",
-            loss=self.loss(),
-            noise=f"the truth is told with probability {truth:.3g}",
-            error="see estimate: it depends on how many report",
-            figures={"truth": truth},
-        )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+    @property
+    def bits(self) -> float:
+        """How many bits a report has: log₂ k."""
+        return math.log2(self.k)
 
-    def _measure(self, data: OwnAnswer, budget: Budget) -> None:
-        budget.measure(self._primitive(), data.number, label="report")
+    @property
+    def pairs(self) -> tuple[Fraction, Fraction]:
+        """No report speaks for two answers."""
+        return Fraction(0), Fraction(0)
 
-    def _build(self, public: AnswerPublic, transcript: Transcript) -> str:
-        number: int = transcript["report"]
-        return public.answers[number]
+    def _ratio(self) -> Fraction:
+        return self.p / self.q
 
-    def estimate(self, reports: Iterable[str]) -> list[Estimate]:
-        """Return how many people hold each answer, estimated from all reports.
+    def _words(self) -> str:
+        return f"the truth is told with probability {float(self.p):.3g}"
 
-        Parameters
-        ----------
-        reports
-            What `perturb` returned on the clients.
+    def _plain(self, said: list[Any]) -> list[Any]:
+        return [self.answers[number] for number in said]
 
-        Notes
-        -----
-        Privacy: post-processing of reports that are already private.
-        """
-        found = Counter(reports)
-        strange = sorted(str(report) for report in found if report not in self.answers)
-        if strange:
-            raise ValueError(f"{strange[0]!r} is not one of the answers of this survey")
-        total = sum(found.values())
-        primitive = self._primitive()
-        truth = math.exp(primitive.log_probability(0, 0))
-        other = math.exp(primitive.log_probability(0, 1)) if len(self.answers) > 1 else 0.0
-        estimates = []
-        for answer in self.answers:
-            count = (found[answer] - other * total) / (truth - other)
-            holders = min(max(count, 0.0), float(total))
-            variance = holders * truth * (1 - truth) + (total - holders) * other * (1 - other)
-            margin = 1.96 * math.sqrt(variance) / (truth - other)
-            estimates.append(Estimate(answer, count, margin))
-        return estimates
+    def _said(self, plain: list[Any]) -> list[Any]:
+        return answer_numbers(self.answers, plain)
+
+    def _count(self, rows: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        from sfumato.mechanisms.local_counting import count_answers
+
+        count_answers(rows, counts)
+
+
+def answer_numbers(answers: tuple[str, ...], plain: list[Any]) -> list[int]:
+    """Return the numbers of answers, or refuse what is not one.
+
+    Parameters
+    ----------
+    answers
+        The possible answers.
+    plain
+        Reports, which are answers.
+    """
+    numbers = {answer: number for number, answer in enumerate(answers)}
+    try:
+        return [numbers[report] for report in plain]
+    except (KeyError, TypeError):
+        strange = next(r for r in plain if not isinstance(r, str) or r not in numbers)
+        raise ValueError(f"{strange!r} is not one of the answers of this survey") from None

@@ -100,6 +100,10 @@ class Examples:
         full: Integers64 = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return full
 
+    def distinct(self) -> Integers64:
+        """Return what tells examples apart, a row each."""
+        return self.rows()
+
     def longest(self) -> int:
         """Return the largest squared Euclidean norm of an example, in units of 2⁻³²."""
         matrix = self.matrix
@@ -151,30 +155,42 @@ class Objective:
     def _slopes(self, units: list[int], bits: int) -> NDArray[np.object_]:
         """Return −ℓ′ for each example in units of 2^−(bits + 16), exactly."""
         scale = bits + FEATURE_BITS
-        margins = _exact_margins(self.examples, units)
+        margins = exact_margins(self.examples, units)
         c = self.smoothness
         # (1 + h − z)/2h = c·(1 − z) + ½, since h = 1/2c.
         slopes = c * ((1 << scale) - margins) + (1 << (scale - 1))
         return np.asarray(np.clip(slopes, 0, 1 << scale))
 
+    def _float_slopes(self, margins: Floats) -> Floats:
+        """Return −ℓ′ for each example in floats."""
+        return huber_slope(margins, float(self.width))
+
+    def _float_losses(self, margins: Floats) -> Floats:
+        """Return ℓ for each example in floats."""
+        return huber(margins, float(self.width))
+
+    def _curved(self, margins: Floats) -> NDArray[np.bool_]:
+        """Return which examples lie on the curved piece of the loss."""
+        return np.asarray(np.abs(1 - margins) <= float(self.width))
+
     def float_gradient(self, w: Floats) -> Floats:
         """Return the gradient at w in floats."""
         matrix, weights = self.examples.scaled, self.examples.weights
-        slopes = huber_slope(matrix @ w, float(self.width))
+        slopes = self._float_slopes(matrix @ w)
         return np.asarray(
             float(self.strength) * w - matrix.T @ (weights * slopes) + self._float_linear
         )
 
     def value(self, w: Floats) -> float:
         """Return the objective at w in floats."""
-        losses = huber(self.examples.scaled @ w, float(self.width))
+        losses = self._float_losses(self.examples.scaled @ w)
         ridge = float(self.strength) * float(w @ w) / 2
         return float(self.examples.weights @ losses) + ridge + float(self._float_linear @ w)
 
     def hessian(self, w: Floats) -> Floats:
         """Return the second derivative at w, in floats: Λ + c·Σ u uᵀ over the curved pieces."""
-        matrix, h = self.examples.scaled, float(self.width)
-        curved = np.abs(1 - matrix @ w) <= h
+        matrix = self.examples.scaled
+        curved = self._curved(matrix @ w)
         part, weights = matrix[curved], self.examples.weights[curved] * float(self.smoothness)
         if isinstance(part, np.ndarray):
             square = part.T @ (part * weights[:, None])
@@ -205,7 +221,7 @@ def minimise(objective: Objective, tolerance: Fraction) -> tuple[list[int], int]
     (docs/proofs/objective-perturbation.md).
     """
     bits = _fine_enough(objective, tolerance)
-    units = _to_units(_proposal(objective), bits)
+    units = _to_units(proposal(objective), bits)
     gradient = objective.gradient(units, bits)
     while (length := _squared(gradient)) > tolerance * tolerance:
         units, gradient = _shorter(objective, units, gradient, length, bits)
@@ -243,7 +259,7 @@ def _fine_enough(objective: Objective, tolerance: Fraction) -> int:
     return max(int(ratio).bit_length(), 1)
 
 
-def _proposal(objective: Objective) -> Floats:
+def proposal(objective: Objective) -> Floats:
     """Return a minimiser as floats find it, by Newton's method with shortened steps."""
     w = np.zeros(objective.examples.dimension)
     value = objective.value(w)
@@ -273,7 +289,7 @@ def _newton(objective: Objective, w: Floats, gradient: Any) -> Floats | None:
     return step if np.isfinite(step).all() else None
 
 
-def _exact_margins(examples: Examples, units: list[int]) -> NDArray[np.object_]:
+def exact_margins(examples: Examples, units: list[int]) -> NDArray[np.object_]:
     """Return the products of the matrix with a vector of integers of any size, exactly."""
     limb = 30
     size = max((abs(unit).bit_length() for unit in units), default=0)
@@ -287,14 +303,15 @@ def _exact_margins(examples: Examples, units: list[int]) -> NDArray[np.object_]:
 
 
 def _exact_product(examples: Examples, slopes: NDArray[np.object_]) -> list[int]:
-    """Return Σ weight · slope · example as exact integers; slopes are not negative."""
-    weights = examples.weights
+    """Return Σ weight · slope · example as exact integers."""
+    sizes = np.abs(slopes)
+    weights = np.where(slopes < 0, -1, 1) * examples.weights
     # n · 2^limb · 2^16 fits in 63 bits.
-    limb = 46 - int(weights.sum()).bit_length()
-    size = max((int(slope).bit_length() for slope in slopes), default=0)
+    limb = 46 - int(examples.weights.sum()).bit_length()
+    size = max((int(slope).bit_length() for slope in sizes), default=0)
     total = np.zeros(examples.dimension, dtype=object)
     for low in range(0, size, limb):
-        digits = ((slopes >> low) & (2**limb - 1)).astype(np.int64)
+        digits = ((sizes >> low) & (2**limb - 1)).astype(np.int64)
         product = examples.matrix.T @ (weights * digits)
         total = total + product.astype(object) * (1 << low)
     return [int(item) for item in total]

@@ -77,7 +77,8 @@ class KNormNoise(Primitive):
 
     def read(self, output: NDArray[np.object_]) -> Floats:
         """Return what a transcript's output stands for."""
-        return np.array([math.ldexp(int(unit), self.exponent) for unit in output])
+        exponent = self.exponent
+        return np.array([math.ldexp(int(unit), exponent) for unit in output])
 
     def log_probability(self, value: Floats, output: NDArray[np.object_]) -> float:
         """Return the log-probability of an answer: density at the grid point times the cell.

@@ -46,7 +46,11 @@ SMALLEST = Fraction(1, 10**12)
 
 
 def effective(
-    loss: Fraction, strength: Fraction, smoothness: Fraction, calibration: Calibration = "tight"
+    loss: Fraction,
+    strength: Fraction,
+    smoothness: Fraction,
+    calibration: Calibration = "tight",
+    curvature: Fraction = CURVATURE,
 ) -> tuple[Fraction, Fraction]:
     """Return the strength Λ that is used and the part ε′ of a loss that calibrates the noise.
 
@@ -64,10 +68,12 @@ def effective(
         `"published"`: it is taken to cost 2·ln(1 + c/Λ), and Λ is raised until that is ε/2 only
         if it exceeds ε, which can leave less for the noise at a larger ε. `"larger"`: as
         published, but Λ is raised wherever that leaves more for the noise.
+    curvature
+        The largest share of the loss that the curvature may take under the tight calibration.
     """
     if calibration == "tight":
-        if log_up(1 + smoothness / strength) > loss * CURVATURE:
-            strength = round_up(smoothness / (exp_down(loss * CURVATURE) - 1))
+        if log_up(1 + smoothness / strength) > loss * curvature:
+            strength = round_up(smoothness / (exp_down(loss * curvature) - 1))
         return strength, round_down(loss - log_up(1 + smoothness / strength))
     left = loss - 2 * log_up(1 + smoothness / strength)
     # What is left must be worth drawing from: a vanishing ε′ leaves floats nothing to draw.
@@ -100,11 +106,7 @@ def calibrated(
     width
         The half-width h of the loss function's quadratic piece.
     """
-    if loss < SMALLEST:
-        raise ValueError(
-            f"epsilon must be at least 1e-12 for one record of a fit; got {float(loss):.3g}"
-        )
-    settling = loss * SETTLING
+    settling = settled(checked_loss(loss))
     used, noise = effective(loss - settling, strength, 1 / (2 * width), calibration)
     return ObjectivePerturbation(
         dimension=dimension,
@@ -114,6 +116,20 @@ def calibrated(
         settling=settling,
         relation=relation,
     )
+
+
+def checked_loss(loss: Fraction) -> Fraction:
+    """Return a loss that is large enough for a fit, or raise `ValueError`."""
+    if loss < SMALLEST:
+        raise ValueError(
+            f"epsilon must be at least 1e-12 for one record of a fit; got {float(loss):.3g}"
+        )
+    return loss
+
+
+def settled(loss: Fraction) -> Fraction:
+    """Return the part of a loss that hides how far a computed minimiser is from the exact one."""
+    return loss * SETTLING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +161,8 @@ class ObjectivePerturbation(Primitive):
     """
 
     kind: ClassVar[str] = "objective perturbation"
+    #: The widest quadratic piece that is allowed.
+    widest: ClassVar[Fraction] = Fraction(1, 2)
 
     dimension: int
     strength: Fraction
@@ -159,9 +177,9 @@ class ObjectivePerturbation(Primitive):
             raise ValueError(f"dimension must be at least 1; got {self.dimension}")
         if min(self.strength, self.noise, self.settling) <= 0:
             raise ValueError("strength, noise and settling must be positive")
-        pieces = 1 / (2 * self.width) if self.width > 0 else Fraction(0)
-        if pieces.denominator != 1 or pieces < 1 or pieces.numerator.bit_count() != 1:
-            raise ValueError(f"width must be 1/2, 1/4, 1/8, …; got {self.width}")
+        halvings = self.widest / self.width if self.width > 0 else Fraction(0)
+        if halvings.denominator != 1 or halvings < 1 or halvings.numerator.bit_count() != 1:
+            raise ValueError(f"width must be {self.widest} or half of it, …; got {self.width}")
 
     @property
     def smoothness(self) -> Fraction:
@@ -199,6 +217,10 @@ class ObjectivePerturbation(Primitive):
         root = math.isqrt(self.dimension) + 1
         return grid_for(self.strength * self.nearness / root, precision=0)
 
+    def objective(self, value: Examples, linear: tuple[Fraction, ...]) -> Objective:
+        """Return what is minimised, for a linear term b."""
+        return Objective(value, self.strength, self.width, linear)
+
     def cost(self, measure: Measure) -> Loss:
         """Return ε′ + ln(1 + c/Λ) + ε₂, or what it implies in another measure."""
         curvature = log_up(1 + self.smoothness / self.strength)
@@ -216,7 +238,7 @@ class ObjectivePerturbation(Primitive):
         exponent = self.linear_exponent
         drawn = perturb_knorm([0] * self.dimension, self.scale, grid_exponent=exponent)
         linear = tuple(unit * Fraction(2) ** exponent for unit in drawn)
-        objective = Objective(value, self.strength, self.width, linear)
+        objective = self.objective(value, linear)
         # Half of Λτ for the gradient, half for the rounding of b.
         units, bits = minimise(objective, self.strength * self.nearness / 2)
         centre = [Fraction(unit, 2**bits) for unit in units]
@@ -235,7 +257,7 @@ class ObjectivePerturbation(Primitive):
         show in them.
         """
         w, p, scale = self.read(output), self.dimension, float(self.scale)
-        objective = Objective(value, self.strength, self.width, (Fraction(0),) * p)
+        objective = self.objective(value, (Fraction(0),) * p)
         length = float(np.linalg.norm(objective.float_gradient(w)))
         # Γ(p)·(area of the unit sphere) normalises r^(p−1)·e^(−r/scale).
         log_area = math.log(2) + p / 2 * math.log(math.pi) - math.lgamma(p / 2)
@@ -247,7 +269,7 @@ class ObjectivePerturbation(Primitive):
         """Count the records that two inputs do not share; infinite if an example is too long."""
         if max(value.longest(), neighbour.longest()) > 2 ** (2 * FEATURE_BITS):
             return Change(math.inf, Fraction(1), "records of length at most 1")
-        apart = [count for _, count in _differences(value, neighbour)]
+        apart = [count for _, count in differences(value, neighbour)]
         here = sum(count for count in apart if count > 0)
         there = -sum(count for count in apart if count < 0)
         replaced = self.relation is Relation.REPLACE_ONE
@@ -259,7 +281,7 @@ class ObjectivePerturbation(Primitive):
         h = float(self.width)
         step = 2.0**self.exponent
         found = []
-        for row, _ in _differences(value, neighbour):
+        for row, _ in differences(value, neighbour):
             example = row * 2.0**-FEATURE_BITS
             length = float(example @ example)
             for margin in (1 - h + 1e-6, 1 + h - 1e-6, 1 - h - 1e-6):
@@ -268,11 +290,11 @@ class ObjectivePerturbation(Primitive):
         return found
 
 
-def _differences(value: Examples, neighbour: Examples) -> Iterator[tuple[Any, int]]:
+def differences(value: Examples, neighbour: Examples) -> Iterator[tuple[Any, int]]:
     """Yield each example of which there are not equally many, and how many more there are here."""
     counts: dict[bytes, int] = {}
     for examples, sign in ((value, 1), (neighbour, -1)):
-        for row, weight in zip(examples.rows(), examples.weights.tolist(), strict=True):
+        for row, weight in zip(examples.distinct(), examples.weights.tolist(), strict=True):
             key = row.tobytes()
             counts[key] = counts.get(key, 0) + sign * weight
     for key, count in counts.items():

@@ -6,20 +6,23 @@ The primitive runs where the answer is, on one person's own value
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato import noise
-from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
+from sfumato.noise.choices import Choices, feed, fence
+from sfumato.noise.thresholds import WORD, lies
+
+__all__ = ["Randomized", "numbers_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Randomized(Primitive):
+class Randomized(LocalResponse):
     """Answer truly with probability e^ε/(e^ε + k − 1), else one of the k − 1 others, evenly.
 
     Parameters
@@ -31,41 +34,89 @@ class Randomized(Primitive):
 
     Notes
     -----
-    Privacy: P(say i | truth i)/P(say i | truth j) = e^ε, and all other ratios are 1 or e^−ε
+    The probability of a lie is rounded up to a whole number out of 2⁶⁴.
+
+    Privacy: P(say i | truth i)/P(say i | truth j) ≤ e^ε, and all other ratios are 1 or its inverse
     (docs/proofs/randomized-response.md).
     """
 
     kind: ClassVar[str] = "randomised response"
 
-    answers: int
-    epsilon: Fraction
+    @property
+    def threshold(self) -> int:
+        """How many words out of 2⁶⁴ tell the truth."""
+        return WORD - lies(1, self.answers - 1, self.epsilon)
 
-    def cost(self, measure: Measure) -> Loss:
-        """Return ε, or what ε-DP implies in another measure."""
-        return convert(PureDP(self.epsilon), measure)
+    @property
+    def truth(self) -> Fraction:
+        """The probability p that the truth is told."""
+        return Fraction(self.threshold, WORD)
 
-    def check(self, value: Any) -> None:
-        """Raise unless the input is the number of an answer."""
-        if not isinstance(value, int) or not 0 <= value < self.answers:
-            raise ValueError(f"the answer must be a number from 0 to {self.answers - 1}")
+    @property
+    def other(self) -> Fraction:
+        """The probability q of each other answer."""
+        return (1 - self.truth) / max(1, self.answers - 1)
 
-    def sample(self, value: int) -> int:
-        """Return the randomised answer: the exponential mechanism on the score 'is the truth'."""
-        scores = np.zeros(self.answers, dtype=np.int64)
-        scores[value] = 1
-        return noise.exponential(scores, rate=self.epsilon)
+    def draw(self, value: int, choices: Choices) -> int:
+        """Throw a coin for the truth; on tails choose among the others."""
+        if self.answers == 1 or choices.coin(self.threshold):
+            return value
+        other = choices.uniform(self.answers - 1)
+        return other + (other >= value)
 
-    def log_probability(self, value: int, output: int) -> float:
-        """Return the log-probability of an answer."""
-        epsilon = float(self.epsilon)
-        # −ln(1 + (k−1)e^−ε) is the log-probability of the truth, whatever ε is.
-        truth = -math.log1p((self.answers - 1) * math.exp(-epsilon))
-        return truth if value == output else truth - epsilon
+    def draw_all(self, values: Codes) -> NDArray[Any]:
+        """Return the answers of many clients, in the narrowest type that holds them."""
+        from sfumato.mechanisms.local_kernels import randomized
 
-    def change(self, value: int, neighbour: int) -> Change:
-        """Tell whether the answers differ; any difference is allowed."""
-        return Change(Fraction(int(value != neighbour)), Fraction(1), "another answer")
+        said = np.zeros(values.size, dtype=smallest_unsigned(self.answers - 1))
+        if self.answers > 1:
+            others = self.answers - 1
+            feed(
+                randomized,
+                values.size,
+                values,
+                said,
+                np.uint64(self.threshold),
+                np.uint64(others),
+                np.uint64(fence(others)),
+            )
+        return said
 
-    def extremes(self, value: int, neighbour: int) -> list[int]:
-        """Return the two answers: saying one of them attains the bound."""
-        return [value, neighbour]
+    def probability(self, value: int, report: int) -> Fraction:
+        """Return the exact probability of an answer."""
+        return self.truth if value == report else self.other
+
+    def outputs(self) -> Iterator[int]:
+        """Return every answer."""
+        return iter(range(self.answers))
+
+    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
+        """Return answers as an array."""
+        return numbers_of(reports, self.answers)
+
+    def plain(self, rows: NDArray[Any]) -> list[int]:
+        """Return an array as a list of answers."""
+        answers: list[int] = rows.tolist()
+        return answers
+
+    def telling(self, value: int, neighbour: int) -> int:
+        """Return the answer itself."""
+        return value
+
+
+def numbers_of(reports: Sequence[int], bound: int) -> NDArray[Any]:
+    """Return whole numbers below a bound in the narrowest type that holds them, or refuse them.
+
+    Parameters
+    ----------
+    reports
+        The numbers.
+    bound
+        The number they are all below.
+    """
+    for number, report in enumerate(reports):
+        if type(report) is not int or not 0 <= report < bound:
+            raise ValueError(
+                f"report {number} must be a whole number from 0 to {bound - 1}; got {report!r}"
+            )
+    return np.array(reports, dtype=smallest_unsigned(bound - 1))

@@ -201,3 +201,12 @@ class StatefulPrimitive(_Signed):
     @abstractmethod
     def change(self, values: Sequence[Any], neighbours: Sequence[Any]) -> Change:
         """Measure how far two sequences of inputs are apart against what is declared."""
+
+    def concentrated_loss(self, values: Sequence[Any], neighbours: Sequence[Any]) -> float:
+        """Return the ρ that two sequences of inputs really cost, as far as it is known.
+
+        By default there is no closed form: where inputs differ at all, it is the whole price.
+        """
+        price = self.cost(ZCDP)
+        assert isinstance(price, ZCDP)
+        return float(price.rho) if values != neighbours else 0.0

@@ -50,6 +50,12 @@ class Release(ABC):
     kind: ClassVar[str]
     _provenance: Provenance | None = None
 
+    def __repr__(self) -> str:
+        """Return what it is in one line: the kind, what is promised, and the method."""
+        origin = self._provenance
+        told = "" if origin is None else f" by {origin.method.name}, {origin.guarantee}"
+        return f"<{self.kind}{told}>"
+
     @property
     def provenance(self) -> Provenance:
         """Where this release comes from."""

@@ -1,0 +1,216 @@
+"""`sfumato collect perturb | aggregate`: the respondent's side, and the collector's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.screen import JsonOption, Screen, answering
+
+if TYPE_CHECKING:
+    from sfumato.local.survey import Survey
+    from sfumato.local.survey_tally import SurveyTally
+
+SurveyArgument = Annotated[
+    Path,
+    typer.Argument(metavar="SURVEY", help="The survey file, from `collect plan`."),
+]
+
+
+def perturb(
+    survey: SurveyArgument,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="QUESTION=ANSWER", help="Your answer to a question; one for each."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV or Parquet file: a person in each row instead."),
+    ] = None,
+    memory: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="Where your permanent reports are kept."),
+    ] = Path("sfumato-memory.json"),
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Your own ledger, in which the loss is booked."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Add the lines to this file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Randomise the answers of one respondent, or those of a table of many."""
+    with answering(as_json) as screen:
+        if (table is None) == (not answer):
+            raise Refusal(ExitCode.USAGE, "say your answers with --answer, or name a --table")
+        asked = read_survey(survey)
+        if table is not None:
+            if ledger is not None:
+                raise Refusal(ExitCode.USAGE, "a ledger is one person's: leave it out with --table")
+            with screen.working("randomising"):
+                lines = _many(asked, table)
+        else:
+            lines = [_one(screen, asked, answer or [], memory, ledger)]
+        _give(screen, lines, out)
+
+
+def _one(
+    screen: Screen, survey: Survey, answers: list[str], memory: Path, ledger: Path | None
+) -> str:
+    """Return the line of one respondent."""
+    from sfumato.local.respondent import Respondent
+    from sfumato.privacy.ledger import Ledger
+
+    book = None
+    if ledger is None:
+        screen.note("Without --ledger nobody keeps the sum of what your answers cost.")
+    else:
+        book = Ledger.open(ledger)
+    given = {}
+    for text in answers:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise Refusal(ExitCode.USAGE, "write --answer QUESTION=ANSWER")
+        given[name] = value
+    known = {part.name for item in survey.items for part in item.parts}
+    known |= {item.name for item in survey.items if not item.parts}
+    if set(given) - known:
+        raise Refusal(ExitCode.USAGE, f"the questions are {', '.join(sorted(known))}")
+    return Respondent(memory, book).answer(survey, _typed(survey, given))
+
+
+def _typed(survey: Survey, given: dict[str, str]) -> dict[str, Any]:
+    """Return answers with numbers where numbers are asked; what is none stays text."""
+    numbers = {item.name for item in survey.items if item.bounds}
+    numbers |= {part.name for item in survey.items for part in item.parts if part.edges}
+    typed: dict[str, Any] = dict(given)
+    for name in numbers & set(given):
+        try:
+            typed[name] = float(given[name])
+        except ValueError:
+            raise Refusal(
+                ExitCode.DATA, f"{name}: the answer must be a number; it is not shown"
+            ) from None
+    return typed
+
+
+def _many(survey: Survey, table: Path) -> list[str]:
+    """Return the lines of all rows of a table."""
+    import polars as pl
+
+    from sfumato.local.many_respondents import lines_of
+
+    numbers = [item.name for item in survey.items if item.bounds]
+    numbers += [part.name for item in survey.items for part in item.parts if part.edges]
+    try:
+        if table.suffix.lower() == ".parquet":
+            frame = pl.read_parquet(table)
+        else:
+            frame = pl.read_csv(table, infer_schema=False)
+            frame = frame.with_columns(
+                pl.col(name).cast(pl.Float64) for name in numbers if name in frame.columns
+            )
+    except pl.exceptions.PolarsError:
+        raise Refusal(
+            ExitCode.DATA, f"{table.name} cannot be read, or a number in it is none"
+        ) from None
+    try:
+        return list(lines_of(survey, frame))
+    except ValueError as error:
+        raise Refusal(ExitCode.DATA, f"{table.name}: {error}") from None
+
+
+def _give(screen: Screen, lines: list[str], out: Path | None) -> None:
+    """Add lines to a file, or answer with them."""
+    document: dict[str, Any] = {"lines": len(lines), "written": None if out is None else str(out)}
+    text = "".join(f"{line}\n" for line in lines)
+    if out is None:
+        document["reports"] = lines
+        screen.answer(document, lambda console: console.out(text, highlight=False, end=""))
+        return
+    with out.open("a", encoding="utf-8") as file:
+        file.write(text)
+    many = "1 line was" if len(lines) == 1 else f"{len(lines):,} lines were"
+    screen.answer(document, lambda console: console.print(f"{many} added to {out}", soft_wrap=True))
+
+
+def aggregate(
+    survey: SurveyArgument,
+    reports: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Files with lines of reports, or earlier tallies."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.json", help="The tally to write.")],
+    skip_wrong: Annotated[
+        bool, typer.Option("--skip-wrong", help="Leave out lines that cannot be read.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Count lines of reports, in constant memory, and add earlier tallies up."""
+    with answering(as_json) as screen:
+        asked = read_survey(survey)
+        if out.exists():
+            raise Refusal(ExitCode.USAGE, f"{out} exists; a tally is never overwritten")
+        if len({path.resolve() for path in reports}) != len(reports):
+            raise Refusal(ExitCode.USAGE, "a file is named twice; its reports would count twice")
+        with screen.working("counting reports"):
+            tally = _counted(asked, reports, skip=skip_wrong)
+        tally.save(out)
+        document = {
+            "tally": str(out),
+            "lines": tally.lines,
+            "wrong": tally.wrong,
+            "reports": tally.reports,
+        }
+        left = f"; {tally.wrong:,} could not be read" if tally.wrong else ""
+        screen.answer(
+            document,
+            lambda console: console.print(
+                f"{tally.lines:,} lines are counted{left}; the tally is in {out}", soft_wrap=True
+            ),
+        )
+
+
+def _counted(survey: Survey, paths: list[Path], *, skip: bool) -> SurveyTally:
+    """Return the tally of all files."""
+    from sfumato.local.survey_tally import SurveyTally
+
+    tally = SurveyTally.empty(survey)
+    for path in paths:
+        try:
+            if _is_tally(path):
+                tally = tally + SurveyTally.read(survey, path)
+            else:
+                tally = tally.add(_lines(path), skip=skip)
+        except ValueError as error:
+            raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
+    return tally
+
+
+def _is_tally(path: Path) -> bool:
+    """Tell whether a file is a tally, by how it begins."""
+    with path.open("rb") as file:
+        return b'"sfumato tally' in file.read(64)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Return the lines of a file one after another."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from file
+
+
+def read_survey(path: Path) -> Survey:
+    """Read a survey file; whatever is wrong with it is an error of the data."""
+    from sfumato.local.survey import Survey
+
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no survey file {str(path)!r}")
+    try:
+        return Survey.read(path)
+    except ValueError as error:
+        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None

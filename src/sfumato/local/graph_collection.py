@@ -1,0 +1,172 @@
+"""A graph that nobody holds: every pair is told by randomised response, by one of its two ends.
+
+`EdgeResponse` is one person's side. Here all reports are drawn in one go, for rehearsals, for
+comparisons, and for a custodian who wants what a collection would have given. The variant as it was
+published tells the true number of edges, and promises nothing (docs/proofs/graph-collection.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.graph import Graph, GraphPublic
+from sfumato.local.collected_graph import USUAL, CollectedGraph
+from sfumato.local.pair_estimates import MOST_DENSE, Guess, NodeCounts, PairEstimates
+from sfumato.local.printed_collection import PrintedCollection, counted
+from sfumato.mechanisms.pair_response import RandomizedPairs, pair_positions
+from sfumato.noise import generator
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Basis
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import Flag, OneOf, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["GraphCollection", "laplace_epsilon"]
+
+#: The label of the reports in transcripts.
+PAIRS = "pairs"
+#: Steps in which the loss of rounded Laplace noise is written, from below.
+STEPS = 2**40
+
+
+def laplace_epsilon(epsilon: Fraction) -> Fraction:
+    """Return what thresholded Laplace noise of scale 1/ε really costs, ln(2e^(ε/2) − 1), or less.
+
+    Parameters
+    ----------
+    epsilon
+        The ε it is used with.
+    """
+    half = float(epsilon) / 2
+    # = ε/2 + ln(2 − e^(−ε/2)), without overflow.
+    exact = half + math.log1p(-math.expm1(-half))
+    lower = Fraction(math.floor(exact * (1 - 1e-12) * STEPS), STEPS)
+    return lower if lower > 0 else epsilon / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphCollection(Method[Graph, CollectedGraph]):
+    """Collect a graph pair by pair with randomised response, one reporter an edge.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one edge.
+    noise
+        `"response"`: each pair is told truly with probability e^ε/(1 + e^ε), the best there is.
+        `"laplace"`: by rounded Laplace noise of scale 1/ε, for comparison.
+    variant
+        `"proved"`, or `"published"`: with the true number of edges, which is not private.
+    accept_unproven
+        Needed for the published variant.
+
+    Notes
+    -----
+    Privacy: one edge is one pair, which is told once and turned over with probability 1/(1 + e^ε);
+    the number of edges is estimated from what was said (docs/proofs/graph-collection.md).
+    """
+
+    kind: ClassVar[str] = "graph"
+    proof: ClassVar[str] = "graph-collection.md"
+
+    noise: str = parameter(OneOf(("response", "laplace")), "response")
+    variant: str = parameter(OneOf(("proved", "published")), "proved")
+    accept_unproven: bool = parameter(Flag(), False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant == "published" and not self.accept_unproven:
+            raise ValueError(
+                "variant='published' tells the true number of edges and is not private; use "
+                "variant='proved', or set accept_unproven=True for a comparison that promises "
+                "nothing"
+            )
+
+    @property
+    def basis(self) -> Basis:
+        """Proved, but for the published variant."""
+        return Basis.PROVED if self.variant == "proved" else Basis.PUBLISHED
+
+    def primitive(self, public: GraphPublic) -> RandomizedPairs:
+        """Return the law of the reports."""
+        loss = self.loss()
+        assert isinstance(loss, PureDP)
+        epsilon = loss.epsilon if self.noise == "response" else laplace_epsilon(loss.epsilon)
+        return RandomizedPairs(nodes=public.nodes, epsilon=epsilon)
+
+    def _printed(self, public: GraphPublic) -> PrintedCollection:
+        return PrintedCollection(nodes=public.nodes, epsilon=self.primitive(public).epsilon)
+
+    def check(self, public: GraphPublic) -> None:
+        """Raise where the graph is too large for a matrix."""
+        super().check(public)
+        if public.nodes > MOST_DENSE:
+            raise ValueError(
+                f"a graph is collected pair by pair for at most {MOST_DENSE:,} nodes; got "
+                f"{public.nodes:,}"
+            )
+        self.primitive(public).require_feasible()
+
+    def plan(self, public: GraphPublic) -> Plan:
+        """Return how often a pair is told falsely, and how well edges will be counted."""
+        self.check(public)
+        primitive = self.primitive(public)
+        off = PairEstimates(primitive, primitive.encode(np.zeros(0, dtype=np.int64)))
+        step = PlanStep(
+            what=f"{primitive.size:,} pairs of nodes",
+            loss=self.loss(),
+            noise=f"each is told falsely with probability {primitive.flip:.3g}",
+            error=(
+                f"edges ± {off.edges.deviation:,.4g}, a degree ± "
+                f"{off.deviation * math.sqrt(max(public.nodes - 1, 0)):,.4g} (1 s.d.)"
+            ),
+            figures={"flip": primitive.flip, "margin": USUAL * off.edges.deviation},
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def _measure(self, data: Graph, budget: Budget) -> None:
+        positions = pair_positions(data.counts.pairs(), data.public.nodes)
+        if self.variant == "published":
+            budget.measure(self._printed(data.public), positions, label=PAIRS)
+        else:
+            budget.measure(self.primitive(data.public), positions, label=PAIRS)
+
+    def _build(self, public: GraphPublic, transcript: Transcript) -> CollectedGraph:
+        if self.variant == "published":
+            return self._as_printed(public, transcript[PAIRS])
+        told = PairEstimates(self.primitive(public), transcript[PAIRS])
+        note = (
+            "All counts are unbiased: one that is small beside its margin may be negative, and "
+            "says little."
+        )
+        return CollectedGraph(
+            public, told.edges, told.degrees, told.triangles(), told.stars(2), notes=(note,)
+        )
+
+    def _as_printed(self, public: GraphPublic, said: tuple[int, NDArray[Any]]) -> CollectedGraph:
+        """Return the counts of one graph with the true number of edges, as it was published."""
+        edges, output = int(said[0]), said[1]
+        told = PairEstimates(self.primitive(public), output)
+        # The choice of pairs is no secret; a release must be the same each time it is rebuilt.
+        pairs = told.reconstructed(generator(edges), edges=edges)
+        degrees, triangles = counted(pairs, public.nodes)
+        stars = degrees * (degrees - 1) / 2
+        unknown = math.nan
+        parts = [
+            NodeCounts(values, np.full(public.nodes, unknown), Guess(float(total), unknown))
+            for values, total in (
+                (degrees, 2 * edges),
+                (triangles, triangles.sum() / 3),
+                (stars, stars.sum()),
+            )
+        ]
+        note = "It has the true number of edges, and is not private."
+        return CollectedGraph(public, Guess(float(edges), unknown), *parts, notes=(note,))

@@ -1,0 +1,280 @@
+"""Means of numbers that nobody tells: one bit from each client, or a place near its number."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.local.design import Variances
+from sfumato.local.own_number import NumberPublic, OwnNumber, step_of
+from sfumato.local.reports import MeanEstimate, Reports
+from sfumato.mechanisms.local_number import BitOfNumber, NumberResponse, PlaceOfNumber
+from sfumato.noise.exact import exact
+from sfumato.noise.expansions import enclose_exponential
+from sfumato.privacy import door
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import LocalMethod
+from sfumato.privacy.parameters import Constraint, Whole, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["MeanResponse", "NumberDesign", "PiecewiseMean"]
+
+
+@dataclass(frozen=True)
+class Bound(Constraint):
+    """A finite number, kept as an exact fraction."""
+
+    allowed = "a finite number"
+
+    def parse(self, value: Any) -> Fraction:
+        """Return the number as a fraction."""
+        return exact(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberDesign(LocalMethod[OwnNumber, Any]):
+    """What the designs for numbers share.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one number replaced by any other.
+    low, high
+        The declared bounds; a number beyond them is read as the nearer one.
+    steps
+        How many steps the public grid has on which numbers are read. A number is read as the
+        nearest one, so that the mean is off by at most half a step.
+    """
+
+    kind: ClassVar[str] = "number"
+    proof: ClassVar[str] = "local-designs.md"
+
+    low: Any = parameter(Bound())
+    high: Any = parameter(Bound())
+    steps: Any = parameter(Whole(1, 1 << 20), 1 << 16)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.low >= self.high:
+            raise ValueError(f"low must be less than high; got {self.low} and {self.high}")
+        _ = self.primitive
+
+    @property
+    @abstractmethod
+    def primitive(self) -> NumberResponse:
+        """What randomises a number."""
+
+    @property
+    def public(self) -> NumberPublic:
+        """What is public about each report."""
+        return NumberPublic(self.low, self.high, self.steps)
+
+    @property
+    def bits(self) -> float:
+        """How many bits a report has."""
+        return math.log2(self.primitive.reports)
+
+    def exact_epsilon(self) -> Fraction:
+        """Return epsilon as a fraction."""
+        loss = self.loss()
+        assert isinstance(loss, PureDP)
+        return loss.epsilon
+
+    @property
+    def realised_epsilon(self) -> float:
+        """The loss that the realised probabilities cost, never more than epsilon."""
+        law = self.primitive
+        report = law.telling(0, self.steps)
+        ratio = law.probability(0, report) / law.probability(self.steps, report)
+        loss = math.log(ratio.numerator) - math.log(ratio.denominator)
+        return min(loss, float(self.exact_epsilon()))
+
+    def own(self, value: Any) -> OwnNumber:
+        """Return one client's number, or an array of many clients' numbers, as private data."""
+        return OwnNumber(value, self.public)
+
+    def plan(self, public: NumberPublic) -> Plan:
+        """Return how far one report is off, at worst."""
+        worst = math.sqrt(max(self.variance(end, 1).sample for end in (self.low, self.high)))
+        step = PlanStep(
+            what="one report",
+            loss=self.loss(),
+            noise=f"one report alone tells the number with a standard deviation of {worst:.3g}",
+            error="see estimate: it falls with the root of how many report",
+            figures={"deviation": worst},
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def _measure(self, data: OwnNumber, budget: Budget) -> None:
+        budget.measure(self.primitive, data.input, label="report")
+
+    def _build(self, public: NumberPublic, transcript: Transcript) -> Any:
+        said = transcript["report"]
+        return Reports(self, said) if isinstance(said, np.ndarray) else said
+
+    def perturb_all(self, values: ArrayLike, ledger: Ledger | None = None) -> Reports:
+        """Return one report of each of many clients, drawn independently.
+
+        Parameters
+        ----------
+        values
+            The number of each client.
+        ledger
+            Where the loss is booked: epsilon for each client.
+        """
+        reports: Reports = door.perturb(self, np.asarray(values), ledger)
+        return reports
+
+    def encode(self, reports: Iterable[Any]) -> Reports:
+        """Return plain reports as compact ones, or raise `ValueError` where one is malformed."""
+        return Reports(self, self.primitive.rows(list(reports)))
+
+    def decode(self, rows: NDArray[Any]) -> list[Any]:
+        """Return the rows of compact reports as plain ones."""
+        return self.primitive.plain(rows)
+
+    def support(self, reports: Reports | Iterable[Any]) -> NDArray[np.int64]:
+        """Return the sum of all reports and the sum of their squares, which add up over parts.
+
+        Parameters
+        ----------
+        reports
+            What `perturb_all` or `encode` returned, or plain reports.
+        """
+        from sfumato.mechanisms.local_counting import powers
+
+        compact = reports if isinstance(reports, Reports) else self.encode(reports)
+        if compact.design != self:
+            raise ValueError("the reports were made by another design than the one that counts")
+        sums = np.zeros(2, dtype=np.int64)
+        powers(compact.rows, sums)
+        return sums
+
+    def variance(self, value: Any, n: int) -> Variances:
+        """Return the variance of the estimated mean where every client holds the same number.
+
+        Parameters
+        ----------
+        value
+            The number.
+        n
+            How many report.
+        """
+        unit = (self.high - self.low) / self.steps
+        spread = self.primitive.spread(step_of(value, self.public)) * unit**2 / n
+        return Variances(float(spread), float(spread))
+
+    def estimate(self, reports: Reports | Iterable[Any]) -> MeanEstimate:
+        """Return the mean of the clients' numbers, estimated from all reports.
+
+        Parameters
+        ----------
+        reports
+            What `perturb` returned on the clients, or `perturb_all`.
+
+        Notes
+        -----
+        Privacy: post-processing of reports that are already private.
+        """
+        compact = reports if isinstance(reports, Reports) else self.encode(reports)
+        return self.mean(self.support(compact), len(compact))
+
+    def mean(self, sums: NDArray[np.int64], total: int) -> MeanEstimate:
+        """Return the estimated mean, from the sums of `support`.
+
+        Parameters
+        ----------
+        sums
+            The sum of all reports and that of their squares.
+        total
+            How many reports there are.
+        """
+        if total < 1:
+            raise ValueError("a mean needs at least one report")
+        start, slope = self.primitive.line()
+        unit = (self.high - self.low) / self.steps
+        first, second = int(sums[0]), int(sums[1])
+        mean = self.low + unit * (Fraction(first, total) - start) / slope
+        if total == 1:
+            return MeanEstimate(float(mean), math.nan)
+        scatter = Fraction(second * total - first**2, total * (total - 1))
+        margin = 1.96 * math.sqrt(scatter / total) * float(unit / slope)
+        return MeanEstimate(float(mean), margin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanResponse(NumberDesign):
+    """Collect a mean from one bit of each person.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one number replaced by any other.
+    low, high
+        The declared bounds; a number beyond them is read as the nearer one.
+    steps
+        How many steps the public grid has on which numbers are read.
+
+    Notes
+    -----
+    Privacy: the bit is 1 with a probability that runs from 1/(e^ε + 1) to e^ε/(e^ε + 1) as the
+    number runs from low to high; ε-DP (Duchi, Jordan and Wainwright, 2013;
+    docs/proofs/local-designs.md).
+
+    Examples
+    --------
+    >>> survey = MeanResponse(epsilon=1, low=0, high=24)
+    >>> survey.perturb(7.5) in (0, 1)
+    True
+    """
+
+    @property
+    def primitive(self) -> BitOfNumber:
+        """What randomises a number."""
+        return BitOfNumber(answers=self.steps, epsilon=self.exact_epsilon())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiecewiseMean(NumberDesign):
+    """Collect a mean from a place that each person says, likely near its number.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one number replaced by any other.
+    low, high
+        The declared bounds; a number beyond them is read as the nearer one.
+    steps
+        How many steps the public grid has on which numbers are read.
+
+    Notes
+    -----
+    It varies less than `MeanResponse` from ε = 1.3 or so on.
+
+    Privacy: places in a window that begins at the number are at most e^ε times as likely as all
+    others; the window has e^(−ε/2) times as many places as there are steps (the piecewise
+    mechanism of Wang et al., 2019, on a grid; docs/proofs/local-designs.md).
+
+    Examples
+    --------
+    >>> survey = PiecewiseMean(epsilon=3, low=0, high=24)
+    >>> 0 <= survey.perturb(7.5) < survey.primitive.reports
+    True
+    """
+
+    @property
+    def primitive(self) -> PlaceOfNumber:
+        """What randomises a number."""
+        epsilon = self.exact_epsilon()
+        window = max(1, enclose_exponential(epsilon / 2, 64)[0] * self.steps >> 64)
+        return PlaceOfNumber(answers=self.steps, epsilon=epsilon, window=window)

@@ -1,0 +1,136 @@
+"""Clients' own numbers, as private data with public bounds, read on a public grid."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.noise.exact import exact
+from sfumato.privacy.guarantee import Relation, Unit
+
+__all__ = ["NumberPublic", "OwnNumber", "step_of"]
+
+
+@dataclass(frozen=True)
+class NumberPublic:
+    """What is public about clients' numbers: their bounds, the grid they are read on, how many.
+
+    Parameters
+    ----------
+    low, high
+        The declared bounds; a number beyond them is read as the nearer one.
+    steps
+        How many steps the grid between them has.
+    clients
+        How many clients report, once each.
+    """
+
+    kind: ClassVar[str] = "number"
+
+    low: Fraction
+    high: Fraction
+    steps: int
+    clients: int = 1
+    unit: Unit = Unit.REPORT
+    relation: Relation = Relation.REPLACE_ONE
+    contribution: int = 1
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what is taken as public, in words."""
+        return (f"the bounds {self.low} and {self.high}", f"that {self.clients:,} reported")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "low": str(self.low),
+            "high": str(self.high),
+            "steps": self.steps,
+            "clients": self.clients,
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> NumberPublic:
+        """Return the public part that `to_json` wrote."""
+        low, high = Fraction(document["low"]), Fraction(document["high"])
+        return cls(low, high, document["steps"], document["clients"])
+
+
+class OwnNumber:
+    """One client's own number, or the numbers of many clients, one each.
+
+    Parameters
+    ----------
+    value
+        A number, or an array with one for each client.
+    public
+        The bounds and the grid.
+    """
+
+    __slots__ = ("_step", "public")
+
+    def __init__(self, value: Any, public: NumberPublic) -> None:
+        many = isinstance(value, np.ndarray)
+        self._step: int | NDArray[np.int64] = (
+            steps_of(value, public) if many else step_of(value, public)
+        )
+        self.public = replace(public, clients=len(value)) if many else public
+
+    def __repr__(self) -> str:
+        return f"OwnNumber(from {self.public.low} to {self.public.high})"
+
+    @property
+    def input(self) -> int | NDArray[np.int64]:
+        """The step of the grid that is nearest to the number. Private."""
+        return self._step
+
+    def digest(self, key: bytes) -> bytes:
+        """Return a keyed hash of the number, which binds a client's ledger to it."""
+        public = self.public
+        head = f"{public.low} {public.high} {public.steps} {public.clients} ".encode()
+        steps = np.atleast_1d(np.asarray(self._step, dtype=np.int64))
+        return hmac.new(key, head + steps.tobytes(), hashlib.sha256).digest()
+
+
+def step_of(value: Any, public: NumberPublic) -> int:
+    """Return the step of a grid that is nearest to one number, in exact arithmetic.
+
+    Parameters
+    ----------
+    value
+        The number.
+    public
+        The bounds and the grid.
+    """
+    try:
+        number = exact(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "a finite number is needed; what was given is not shown because it is private"
+        ) from None
+    inside = min(max(number, public.low), public.high)
+    return round((inside - public.low) / (public.high - public.low) * public.steps)
+
+
+def steps_of(values: NDArray[Any], public: NumberPublic) -> NDArray[np.int64]:
+    """Return the steps of a grid that are nearest to many numbers, up to rounding of floats.
+
+    Each client's step is a function of its own number alone.
+
+    Parameters
+    ----------
+    values
+        The numbers.
+    public
+        The bounds and the grid.
+    """
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        raise ValueError("a line of finite numbers is needed, one for each client")
+    low, high = float(public.low), float(public.high)
+    shares = (np.clip(values.astype(np.float64), low, high) - low) / (high - low)
+    return np.clip(np.rint(shares * public.steps), 0, public.steps).astype(np.int64)

@@ -1,0 +1,97 @@
+"""The collection of a graph as it was published: with its true number of edges, and not private.
+
+It is kept so that the correction can be compared with it, and so that an audit can refute it
+(docs/proofs/graph-collection.md). Wang, Wu and Hu, "Using randomized response for differential
+privacy preserving data collection", 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.pair_response import RandomizedPairs
+from sfumato.privacy.loss import Loss, Measure
+from sfumato.privacy.primitive import Change, Primitive
+
+__all__ = ["PrintedCollection", "counted"]
+
+Positions = NDArray[np.int64]
+Printed = tuple[int, NDArray[np.uint8]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedCollection(Primitive):
+    """Say every pair by randomised response, and how many are joined as it is: not private.
+
+    Parameters
+    ----------
+    nodes
+        The public number of nodes.
+    epsilon
+        The loss that was claimed for one edge.
+
+    Notes
+    -----
+    Privacy: none is promised. The number of edges tells two neighbours apart for certain
+    (docs/proofs/graph-collection.md).
+    """
+
+    kind: ClassVar[str] = "printed collection of pairs"
+
+    nodes: int
+    epsilon: Fraction
+
+    @property
+    def _pairs(self) -> RandomizedPairs:
+        return RandomizedPairs(nodes=self.nodes, epsilon=self.epsilon)
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return what was claimed."""
+        return self._pairs.cost(measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input is the sorted positions of pairs."""
+        self._pairs.check(value)
+
+    def sample(self, value: Positions) -> Printed:
+        """Return the true number of edges, and the noisy pairs."""
+        return len(value), self._pairs.sample(value)
+
+    def log_probability(self, value: Positions, output: Printed) -> float:
+        """Return the log-probability of an output: −∞ with another number of edges."""
+        edges, said = output
+        return self._pairs.log_probability(value, said) if edges == len(value) else -math.inf
+
+    def change(self, value: Positions, neighbour: Positions) -> Change:
+        """Tell that nothing hides the number of edges."""
+        same = len(value) == len(neighbour)
+        return Change(0 if same else math.inf, 1, "whether there are as many edges")
+
+    def extremes(self, value: Positions, neighbour: Positions) -> list[Printed]:
+        """Return what gives the number of edges away."""
+        return [(len(value), self._pairs.encode(value))]
+
+
+def counted(
+    pairs: NDArray[np.int64], nodes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the degree of each node of a graph, and the triangles it is in.
+
+    Parameters
+    ----------
+    pairs
+        The edges, one in a row.
+    nodes
+        The number of nodes.
+    """
+    joined = np.zeros((nodes, nodes), dtype=np.float32)
+    low, high = pairs.T
+    joined[low, high] = joined[high, low] = 1
+    triangles = ((joined @ joined) * joined).sum(axis=1, dtype=np.float64) / 2
+    return joined.sum(axis=1, dtype=np.float64), triangles

@@ -1,0 +1,285 @@
+"""A questionnaire: the TOML file in which a survey is written down, before anybody is asked.
+
+It says what is asked, which answers there are, what all answers of one respondent may cost, and how
+the questions share it. From it the survey file is made. All of it is public.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from sfumato.local.questionnaire_designs import design_for, mean_design
+from sfumato.local.survey import SHARES, Item, Part, Survey, combined
+from sfumato.noise.exact import exact
+
+__all__ = ["Question", "Questionnaire"]
+
+#: Whom a survey is planned for where nothing is said.
+RESPONDENTS = 10_000
+#: The most combinations of answers of a joint survey.
+MOST_COMBINATIONS = 1 << 16
+
+_SURVEY = {"name", "epsilon", "share", "respondents_about", "tables"}
+_QUESTION = {
+    "name", "ask", "answers", "low", "high", "bins", "mean", "permanent", "weight", "design",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question as it is written down.
+
+    Parameters
+    ----------
+    name, ask
+        What it is called, and what people are asked.
+    part
+        Its answers; `None` where the mean of a number is wanted.
+    bounds
+        From where to where such a number goes.
+    permanent
+        Whether the first report stays for good.
+    weight
+        Its share of epsilon, beside those of the others.
+    design
+        The name of a design, or `"auto"`.
+    """
+
+    name: str
+    ask: str
+    part: Part | None
+    bounds: tuple[float, float] | None
+    permanent: bool
+    weight: Fraction
+    design: str
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """What a survey asks, and what it may cost each respondent.
+
+    Parameters
+    ----------
+    name
+        What the survey is called.
+    epsilon
+        The privacy loss of all answers of one respondent together, each time they answer.
+    share
+        How the questions share it.
+    questions
+        What is asked.
+    respondents
+        About how many people will answer. Public; it only guides the choice of designs.
+    tables
+        Pairs of questions of which a table is wanted.
+    """
+
+    name: str
+    epsilon: Fraction
+    share: str
+    questions: tuple[Question, ...]
+    respondents: int = RESPONDENTS
+    tables: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Questionnaire:
+        """Read a questionnaire file.
+
+        Parameters
+        ----------
+        path
+            A TOML file with a section [survey] and one [[question]] for each question.
+        """
+        try:
+            document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{Path(path).name} is not a TOML file: {error}") from None
+        try:
+            return cls.of(document)
+        except ValueError as error:
+            raise ValueError(f"{Path(path).name}: {error}") from None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Questionnaire:
+        """Return the questionnaire of a document, or say what is wrong with it."""
+        _refuse_unknown("the file", document, {"survey", "question"})
+        survey = document.get("survey")
+        asked = document.get("question")
+        if not isinstance(survey, dict) or not isinstance(asked, list) or not asked:
+            raise ValueError("it needs a section [survey] and at least one [[question]]")
+        _refuse_unknown("[survey]", survey, _SURVEY)
+        share = survey.get("share", "split")
+        if share not in SHARES:
+            raise ValueError(f"share must be one of {', '.join(SHARES)}; got {share!r}")
+        respondents = survey.get("respondents_about", RESPONDENTS)
+        if type(respondents) is not int or respondents < 1:
+            raise ValueError("respondents_about must be a positive whole number")
+        questions = tuple(_question(entry) for entry in asked)
+        names = [question.name for question in questions]
+        if len(set(names)) != len(names):
+            raise ValueError("every question has a name of its own")
+        tables = _tables(survey.get("tables", []), names, share)
+        return cls(
+            str(survey.get("name", "survey")),
+            _epsilon(survey.get("epsilon")),
+            share,
+            questions,
+            respondents,
+            tables,
+        )
+
+    def survey(self) -> Survey:
+        """Return the survey: the questions, each with the design that collects it."""
+        items = self._joint() if self.share == "joint" else self._apart()
+        return Survey(self.name, self.share, items, self.tables)
+
+    def _apart(self) -> tuple[Item, ...]:
+        """Return an item for each question, with its share of epsilon or all of it."""
+        whole = sum((question.weight for question in self.questions), Fraction(0))
+        items = []
+        for question in self.questions:
+            share = question.weight / whole if self.share == "split" else Fraction(1)
+            many = self.respondents
+            if self.share == "sample":
+                many = max(1, many // len(self.questions))
+            items.append(self._item(question, self.epsilon * share, many))
+        return tuple(items)
+
+    def _item(self, question: Question, epsilon: Fraction, respondents: int) -> Item:
+        if question.part is None:
+            assert question.bounds is not None
+            bounds = question.bounds
+            number = mean_design(question.design, epsilon, bounds)
+            return Item(question.name, question.ask, number, question.permanent, bounds=bounds)
+        # Only reports that are answers can be counted together in a table.
+        tabled = any(question.name in pair for pair in self.tables)
+        named = "RandomizedResponse" if tabled and question.design == "auto" else question.design
+        design = design_for(named, question.part.answers, epsilon, respondents)
+        return Item(question.name, question.ask, design, question.permanent, (question.part,))
+
+    def _joint(self) -> tuple[Item, ...]:
+        """Return the one item of all questions together."""
+        parts = tuple(question.part for question in self.questions if question.part is not None)
+        if len(parts) < len(self.questions):
+            raise ValueError("a joint survey has no means; give such a number bins")
+        cells = prod(len(part.answers) for part in parts)
+        if cells > MOST_COMBINATIONS:
+            raise ValueError(
+                f"a joint survey takes at most {MOST_COMBINATIONS:,} combinations of answers; "
+                f"these are {cells:,}"
+            )
+        if len({question.permanent for question in self.questions}) > 1:
+            raise ValueError("in a joint survey all questions are permanent, or none")
+        wished = {question.design for question in self.questions} - {"auto"}
+        if len(wished) > 1:
+            raise ValueError("a joint survey has one design; its questions name several")
+        design = design_for(
+            (wished or {"auto"}).pop(), combined(parts), self.epsilon, self.respondents
+        )
+        name, ask = " × ".join(part.name for part in parts), " ".join(part.ask for part in parts)
+        return (Item(name, ask, design, self.questions[0].permanent, parts),)
+
+    def with_epsilon(self, epsilon: Any) -> Questionnaire:
+        """Return the same questionnaire with another loss."""
+        return replace(self, epsilon=_epsilon(epsilon))
+
+
+def _refuse_unknown(where: str, found: Mapping[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(found) - known)
+    if unknown:
+        raise ValueError(f"{where} has no {unknown[0]!r}; it may hold {', '.join(sorted(known))}")
+
+
+def _epsilon(value: Any) -> Fraction:
+    try:
+        epsilon = exact(value)
+    except (TypeError, ValueError):
+        raise ValueError("[survey] needs epsilon, a positive number; there is no default") from None
+    if epsilon <= 0:
+        raise ValueError(f"epsilon must be positive; got {value}")
+    return epsilon
+
+
+def _question(entry: Any) -> Question:
+    """Return one question of the file."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name:
+        raise ValueError("every [[question]] needs a name")
+    where = f"question {name!r}"
+    _refuse_unknown(where, entry, _QUESTION)
+    permanent, mean = entry.get("permanent", False), entry.get("mean", False)
+    if type(permanent) is not bool or type(mean) is not bool:
+        raise ValueError(f"{where}: permanent and mean are true or false")
+    try:
+        weight = exact(entry.get("weight", 1))
+    except (TypeError, ValueError):
+        weight = Fraction(0)
+    if weight <= 0:
+        raise ValueError(f"{where}: weight must be a positive number")
+    ask, bounds = str(entry.get("ask", name)), _bounds(where, entry)
+    part: Part | None = None
+    if "answers" in entry:
+        if bounds is not None or mean or "bins" in entry:
+            raise ValueError(f"{where}: a question has answers, or it asks for a number")
+        part = Part(name, ask, _answers(where, entry["answers"]))
+    elif bounds is None:
+        raise ValueError(f"{where}: say its answers, or low and high for a number")
+    elif not mean:
+        part = _ranges(where, name, ask, bounds, entry.get("bins"))
+    design = entry.get("design", "auto")
+    wanted = bounds if part is None else None
+    return Question(name, ask, part, wanted, permanent, weight, str(design))
+
+
+def _answers(where: str, given: Any) -> tuple[str, ...]:
+    texts = isinstance(given, list) and all(isinstance(answer, str) for answer in given)
+    if not texts or len(given) < 2 or len(set(given)) != len(given):
+        raise ValueError(f"{where}: answers must be a list of two or more different texts")
+    return tuple(given)
+
+
+def _bounds(where: str, entry: Mapping[str, Any]) -> tuple[float, float] | None:
+    if "low" not in entry and "high" not in entry:
+        return None
+    low, high = entry.get("low"), entry.get("high")
+    if not all(type(end) in (int, float) for end in (low, high)):
+        raise ValueError(f"{where}: low and high must both be numbers")
+    assert isinstance(low, int | float) and isinstance(high, int | float)
+    if not low < high:
+        raise ValueError(f"{where}: low must be less than high")
+    return float(low), float(high)
+
+
+def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: Any) -> Part:
+    """Return a number as a question for one of several ranges."""
+    if type(bins) is not int or bins < 2:
+        raise ValueError(f"{where}: a number needs bins, 2 or more, or mean = true")
+    low, high = bounds
+    edges = tuple(low + (high - low) * place / bins for place in range(bins + 1))
+    answers = tuple(f"{start:.6g} to {end:.6g}" for start, end in pairwise(edges))
+    if len(set(answers)) != len(answers):
+        raise ValueError(f"{where}: so many bins cannot be told apart")
+    return Part(name, ask, answers, edges)
+
+
+def _tables(wanted: Any, names: Sequence[str], share: str) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of questions of which a table is wanted."""
+    good = isinstance(wanted, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and set(pair) <= set(names) and pair[0] != pair[1]
+        for pair in wanted
+    )
+    if not good:
+        raise ValueError("tables is a list of pairs of names of questions")
+    if wanted and share != "split":
+        raise ValueError(
+            "tables are counted where share is 'split'; a joint survey has the table of all "
+            "questions anyway, and with 'sample' nobody answers two"
+        )
+    return tuple((first, second) for first, second in wanted)

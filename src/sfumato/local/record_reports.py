@@ -1,0 +1,288 @@
+"""Reports of several questions, kept small and counted.
+
+Everything here is post-processing of reports that are already private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.local.axes import AxisLaws
+from sfumato.local.contingency import ShareTable, table_of_counts
+from sfumato.local.estimation import Estimator, estimate
+from sfumato.local.law import Floats, MatrixLaw, PureLaw, law_of
+from sfumato.local.reports import Reports
+from sfumato.local.shares import Shares
+from sfumato.local.simplex import on_simplex
+from sfumato.local.summed import SummedLaw
+from sfumato.local.tally import Tally
+from sfumato.privacy.registry import resolve
+from sfumato.privacy.transcript import Transcript
+
+if TYPE_CHECKING:
+    from sfumato.local.several import MultiResponse
+
+__all__ = ["RecordReports", "RecordTally"]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordReports:
+    """Reports of many clients on several questions.
+
+    Parameters
+    ----------
+    method
+        How they were made.
+    clients
+        How many clients reported.
+    parts
+        The reports of each part, by its name. Unless one question of several is told, every part
+        has a report of every client, in the same order.
+    """
+
+    method: MultiResponse | Any
+    clients: int
+    parts: Mapping[str, Reports]
+
+    def __len__(self) -> int:
+        return self.clients
+
+    def __repr__(self) -> str:
+        return f"RecordReports({self.clients:,} clients, {self.method.sharing})"
+
+    @classmethod
+    def said(cls, method: Any, clients: int, transcript: Transcript) -> RecordReports:
+        """Return the reports that primitives said."""
+        if method.sharing == "split":
+            rows = [transcript[name] for name in method.parts]
+        elif method.sharing == "joint":
+            rows = [transcript["report"]]
+        else:
+            rows = list(transcript["report"][1:])
+        made = zip(method.parts.items(), rows, strict=True)
+        parts = {name: Reports(design, part) for (name, design), part in made}
+        return cls(method, clients, parts)
+
+    @classmethod
+    def encoded(cls, method: Any, reports: Iterable[Mapping[str, Any]]) -> RecordReports:
+        """Return plain reports as compact ones, or raise `ValueError` where one is malformed.
+
+        Parameters
+        ----------
+        method
+            How they were made.
+        reports
+            What `perturb` returned on the clients: a mapping of parts to reports each.
+        """
+        given = list(reports)
+        wanted = 1 if method.sharing == "sample" else len(method.parts)
+        for number, report in enumerate(given):
+            known = isinstance(report, Mapping) and set(report) <= set(method.parts)
+            if not known or len(report) != wanted:
+                raise ValueError(
+                    f"report {number} must name {'one' if wanted == 1 else 'all'} of "
+                    f"{', '.join(method.parts)}"
+                )
+        parts = {
+            name: design.encode([report[name] for report in given if name in report])
+            for name, design in method.parts.items()
+        }
+        return cls(method, len(given), parts)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordTally:
+    """Reports of several questions, counted: constant room, mergeable.
+
+    Parameters
+    ----------
+    method
+        How the reports were made.
+    parts
+        The tally of each part, by its name.
+    tables
+        How many clients reported each combination of answers, for the sets of questions that are
+        counted together.
+    clients
+        How many clients reported.
+    """
+
+    method: MultiResponse | Any
+    parts: Mapping[str, Tally]
+    tables: Mapping[tuple[str, ...], NDArray[np.int64]]
+    clients: int
+
+    def __repr__(self) -> str:
+        return f"RecordTally({', '.join(self.parts)}, {self.clients} clients)"
+
+    @classmethod
+    def empty(cls, method: Any, tables: Sequence[Sequence[str]] = ()) -> RecordTally:
+        """Return the tally of no reports.
+
+        Parameters
+        ----------
+        method
+            How reports are made.
+        tables
+            Sets of questions that are counted together. Only independent reports that are answers
+            need it; a joint report tells every table anyway.
+        """
+        sizes = {name: len(answers) for name, answers in method.questions}
+        counted = {}
+        for names in tables:
+            _require_table(method, names)
+            if method.sharing == "split":
+                shape = tuple(sizes[name] for name in names)
+                counted[tuple(names)] = np.zeros(shape, dtype=np.int64)
+        parts = {name: Tally.empty(design) for name, design in method.parts.items()}
+        return cls(method, parts, counted, 0)
+
+    def add(self, reports: RecordReports | Iterable[Mapping[str, Any]]) -> RecordTally:
+        """Return the tally with more reports in it.
+
+        Parameters
+        ----------
+        reports
+            What `perturb_all` returned, or a list of what `perturb` did.
+        """
+        if not isinstance(reports, RecordReports):
+            reports = RecordReports.encoded(self.method, reports)
+        elif reports.method != self.method:
+            raise ValueError("the reports were made by another method than the one that counts")
+        parts = {name: tally.add(reports.parts[name]) for name, tally in self.parts.items()}
+        tables = {
+            names: counts + _together([reports.parts[name].rows for name in names], counts.shape)
+            for names, counts in self.tables.items()
+        }
+        return replace(self, parts=parts, tables=tables, clients=self.clients + len(reports))
+
+    def __add__(self, other: RecordTally) -> RecordTally:
+        """Return the tally of both."""
+        if not isinstance(other, RecordTally):
+            return NotImplemented
+        if self.method != other.method or set(self.tables) != set(other.tables):
+            raise ValueError("only tallies of one method, with the same tables, add up")
+        return replace(
+            self,
+            parts={name: tally + other.parts[name] for name, tally in self.parts.items()},
+            tables={names: counts + other.tables[names] for names, counts in self.tables.items()},
+            clients=self.clients + other.clients,
+        )
+
+    def shares(self, question: str, estimator: Estimator = "inverse") -> Shares:
+        """Return the shares of one question's answers.
+
+        Parameters
+        ----------
+        question
+            The question.
+        estimator
+            As for `estimate`. Sums over the combinations of joint reports are unbiased or
+            projected.
+        """
+        answers = dict(self.method.questions)
+        if question not in answers:
+            raise ValueError(f"{question!r} is not a question; there are {', '.join(answers)}")
+        if self.method.sharing != "joint":
+            return estimate(self.parts[question], estimator)
+        if estimator == "em":
+            raise ValueError("for joint reports use estimator='inverse' or 'project'")
+        law, unbiased, clients = self._summed([question])
+        found = on_simplex(unbiased) if estimator == "project" and clients else unbiased
+        return Shares(answers[question], found, unbiased, clients, law, estimator)
+
+    def table(self, names: Sequence[str], *, project: bool = False) -> ShareTable:
+        """Return the shares of all combinations of some questions' answers.
+
+        Parameters
+        ----------
+        names
+            The questions, one axis each.
+        project
+            Whether to return the closest shares that are not negative and sum to 1.
+        """
+        _require_table(self.method, names)
+        answers = dict(self.method.questions)
+        asked = {name: answers[name] for name in names}
+        if self.method.sharing == "joint":
+            law, unbiased, clients = self._summed(names)
+            found = on_simplex(unbiased) if project and clients else unbiased
+            how = "project" if project else "inverse"
+            return ShareTable(asked, found, unbiased, clients, law, how)
+        counts = self.tables.get(tuple(names))
+        if counts is None:
+            raise ValueError(
+                f"the questions {', '.join(names)} were not counted together; name them in "
+                "RecordTally.empty(method, tables=[...]) before reports are added"
+            )
+        laws = tuple(law_of(self.method.parts[name]) for name in names)
+        return table_of_counts(AxisLaws(laws), counts, self.clients, asked, project=project)
+
+    def _summed(self, names: Sequence[str]) -> tuple[SummedLaw, Floats, int]:
+        """Return sums over the other questions of joint reports, their law, and the clients."""
+        (tally,) = self.parts.values()
+        order = [name for name, _ in self.method.questions]
+        kept = tuple(order.index(name) for name in names)
+        whole = law_of(tally.design)
+        assert isinstance(whole, PureLaw)
+        law = SummedLaw(whole, self.method.public.sizes, kept)
+        if not tally.reports:
+            return law, np.full(law.shape, np.nan), 0
+        return law, law.shares(tally.counts / tally.reports), tally.reports
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "method": self.method.name,
+            "parameters": self.method.parameters(),
+            "parts": {
+                name: {"counts": tally.counts.tolist(), "reports": tally.reports}
+                for name, tally in self.parts.items()
+            },
+            "tables": [[list(names), counts.tolist()] for names, counts in self.tables.items()],
+            "clients": self.clients,
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> RecordTally:
+        """Return the tally that `to_json` wrote."""
+        method: Any = resolve(document["method"]).from_parameters(document["parameters"])
+        parts = {}
+        for name, design in method.parts.items():
+            part = document["parts"][name]
+            parts[name] = Tally(design, np.array(part["counts"], dtype=np.int64), part["reports"])
+        tables = {
+            tuple(names): np.array(counts, dtype=np.int64) for names, counts in document["tables"]
+        }
+        return cls(method, parts, tables, int(document["clients"]))
+
+
+def _require_table(method: Any, names: Sequence[str]) -> None:
+    """Raise unless a table of some questions can be made from reports of a method."""
+    known = [name for name, _ in method.questions]
+    strange = [name for name in names if name not in known]
+    if strange or not names or len(set(names)) != len(names):
+        raise ValueError(f"a table is of distinct questions out of {', '.join(known)}")
+    if method.sharing == "sample":
+        raise ValueError(
+            "each person told one answer, so no table of several questions can be made; collect "
+            "with how='split' or 'joint'"
+        )
+    if method.sharing == "split":
+        laws = [law_of(method.parts[name]) for name in names]
+        if not all(isinstance(law, MatrixLaw) or law.exclusive for law in laws):
+            raise ValueError(
+                "only reports that are answers themselves can be counted together; collect with "
+                "tables=True"
+            )
+
+
+def _together(rows: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return how many clients reported each combination of answers."""
+    codes = np.ravel_multi_index(tuple(part.astype(np.intp) for part in rows), shape)
+    return np.bincount(codes, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)

@@ -1,0 +1,266 @@
+"""Several questions of one person, with the loss of the whole record told.
+
+Answering every question at ε each costs the sum. So the total is what is given here, and it is
+shared: each question gets a part of ε (split), or one question gets all of it (sample), or all
+answers together are one answer out of all combinations (joint). Which is best is a matter of
+arithmetic on public figures; no answer is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.local.design import Design
+from sfumato.local.local_hash import LocalHash
+from sfumato.local.randomized import RandomizedResponse
+from sfumato.local.record import OwnRecord, OwnRecords, Questions, RecordPublic, RecordsPublic
+from sfumato.local.record_reports import RecordReports
+from sfumato.local.sharing import MOST_COMBINATIONS, best_kind, best_sharing
+from sfumato.local.subset import SubsetSelection
+from sfumato.local.unary import UnaryEncoding
+from sfumato.mechanisms.one_question import OneQuestion
+from sfumato.privacy import door
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import LocalMethod
+from sfumato.privacy.parameters import Constraint, Flag, OneOf, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["MultiResponse"]
+
+KINDS: dict[str, type[Design]] = {
+    "RandomizedResponse": RandomizedResponse,
+    "UnaryEncoding": UnaryEncoding,
+    "SubsetSelection": SubsetSelection,
+    "LocalHash": LocalHash,
+}
+
+
+@dataclass(frozen=True)
+class QuestionList(Constraint):
+    """Named questions with their possible answers."""
+
+    allowed = "a non-empty mapping of names of questions to lists of distinct answers"
+
+    def parse(self, value: Any) -> Questions:
+        """Return the questions as pairs of a name and its answers."""
+        pairs = list(value.items()) if isinstance(value, Mapping) else list(value)
+        found = tuple((name, _answers(answers)) for name, answers in pairs)
+        names = [name for name, _ in found]
+        if not found or not all(isinstance(name, str) and name for name in names):
+            raise TypeError
+        if len(set(names)) != len(names) or any("*" in name for name in names):
+            raise ValueError
+        return found
+
+
+def _answers(value: Any) -> tuple[str, ...]:
+    """Return the answers of one question."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise TypeError
+    answers = tuple(value)
+    if not answers or not all(isinstance(answer, str) for answer in answers):
+        raise TypeError
+    if len(set(answers)) != len(answers):
+        raise ValueError
+    return answers
+
+
+def _as_input(codes: Any) -> Any:
+    """Return the numbers of many clients' answers as an array, that of one as an int. Private."""
+    found = np.asarray(codes, dtype=np.int64)
+    return np.ascontiguousarray(found) if found.ndim else int(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
+    """Collect the answers to several questions from each person, for one total loss.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for all answers of one person replaced by any others.
+    questions
+        The possible answers of each question, by its name.
+    how
+        `"split"` randomises every answer with an equal part of epsilon; `"sample"` one answer,
+        of a question chosen evenly, with all of it; `"joint"` all answers as one out of all
+        combinations. `"auto"` takes the one with the smallest mean variance where answers are
+        equally common.
+    tables
+        Whether tables of several questions are wanted, not only each question's shares. Reports
+        of `"sample"` tell none; reports of `"split"` only where they are answers themselves.
+    design
+        How an answer is randomised: `"RandomizedResponse"`, `"UnaryEncoding"`,
+        `"SubsetSelection"`, `"LocalHash"`, or the `"best"` of them for so many answers.
+
+    Notes
+    -----
+    Privacy: the losses of the questions add up to ε (split), or the question told does not depend
+    on the answers (sample), or there is one ε-DP report (joint); ε-DP for the whole record in each
+    case (docs/proofs/local-records.md).
+
+    Examples
+    --------
+    >>> survey = MultiResponse(
+    ...     epsilon=2, questions={"smokes": ["yes", "no"], "age": ["young", "old"]}, how="split"
+    ... )
+    >>> sorted(survey.perturb({"smokes": "no", "age": "old"}))
+    ['age', 'smokes']
+    """
+
+    kind: ClassVar[str] = "record"
+    proof: ClassVar[str] = "local-records.md"
+
+    questions: Any = parameter(QuestionList())
+    how: str = parameter(OneOf(("auto", "split", "sample", "joint")), "auto")
+    tables: Any = parameter(Flag(), False)
+    design: str = parameter(OneOf(("best", *KINDS)), "best")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.how == "joint" and prod(self.public.sizes) > MOST_COMBINATIONS:
+            raise ValueError(
+                f"how='joint' takes at most {MOST_COMBINATIONS:,} combinations of answers; these "
+                f"are {prod(self.public.sizes):,}"
+            )
+        if self.how in ("auto", "joint") and self.design == "LocalHash":
+            raise ValueError(
+                "the variance of sums over combinations is not known for LocalHash; collect "
+                "jointly with another design, or with how='split' or 'sample'"
+            )
+        if self.how == "sample" and self.tables:
+            raise ValueError(
+                "how='sample' tells one answer of each person, so no table of several questions "
+                "can be made; use 'split' or 'joint'"
+            )
+
+    @property
+    def public(self) -> RecordPublic:
+        """What is public about each record."""
+        return RecordPublic(self.questions)
+
+    @cached_property
+    def sharing(self) -> str:
+        """How epsilon is shared: `"split"`, `"sample"` or `"joint"`."""
+        if self.how != "auto":
+            return self.how
+        return best_sharing(self.public.sizes, self._epsilon, tables=self.tables)
+
+    @property
+    def _epsilon(self) -> Fraction:
+        loss = self.loss()
+        assert isinstance(loss, PureDP)
+        return loss.epsilon
+
+    @cached_property
+    def parts(self) -> dict[str, Design]:
+        """The design of each part of a report, by its name: a question, or all joined by `*`."""
+        share = Fraction(1, len(self.questions)) if self.sharing == "split" else Fraction(1)
+        named = dict(self.questions)
+        if self.sharing == "joint":
+            named = {"*".join(named): tuple(map(str, range(prod(self.public.sizes))))}
+        return {name: self._made(share, answers) for name, answers in named.items()}
+
+    def _made(self, share: Fraction, answers: tuple[str, ...]) -> Design:
+        """Return the design of one part."""
+        epsilon = self._epsilon * share
+        if self.design != "best":
+            kind = KINDS[self.design]
+        elif self.tables and self.sharing == "split":
+            # Only reports that are answers can be counted together.
+            kind = RandomizedResponse
+        else:
+            kind = KINDS[best_kind(len(answers), epsilon, sums=self.sharing == "joint")]
+        return kind(epsilon=epsilon, answers=answers)
+
+    def own(self, value: Any) -> OwnRecord | OwnRecords:
+        """Return one client's answers, or the numbers of many clients' answers, as private data."""
+        if isinstance(value, np.ndarray):
+            return OwnRecords(value, self.questions)
+        return OwnRecord(value, self.public)
+
+    def _one_question(self) -> OneQuestion:
+        """Return what tells one question of several."""
+        primitives = [design.primitive for design in self.parts.values()]
+        return OneQuestion(
+            answers=self.public.sizes,
+            responses=tuple(primitive.kind for primitive in primitives),
+            set_sizes=tuple(getattr(primitive, "size", 0) for primitive in primitives),
+            epsilon=self._epsilon,
+        )
+
+    def plan(self, public: RecordPublic) -> Plan:
+        """Return what each part of a report costs, and how it is randomised."""
+        self.check(public)
+        steps = [
+            PlanStep(
+                what=f"one report of {name}",
+                loss=design.loss(),
+                noise=design.plan(design.public).steps[0].noise,
+                error="see estimate: it depends on how many report",
+                figures={"truth": float(design.p), "other": float(design.q)},
+            )
+            for name, design in self.parts.items()
+        ]
+        if self.sharing == "sample":
+            steps = [
+                PlanStep(
+                    what=f"one report of one of {len(steps)} questions, chosen evenly",
+                    loss=self.loss(),
+                    noise="; ".join(f"{s.what.partition(' of ')[2]}: {s.noise}" for s in steps),
+                    error="see estimate: it depends on how many report",
+                    figures={},
+                )
+            ]
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=tuple(steps))
+
+    def _measure(self, data: OwnRecord | OwnRecords, budget: Budget) -> None:
+        if self.sharing == "sample":
+            budget.measure(self._one_question(), data.input, label="report")
+            return
+        numbers = np.asarray(data.input)
+        if self.sharing == "joint":
+            (design,) = self.parts.values()
+            codes = np.ravel_multi_index(tuple(numbers.T), self.public.sizes)
+            budget.measure(design.primitive, _as_input(codes), label="report")
+            return
+        slices = budget.split(list(self.parts))
+        for place, (name, design) in enumerate(self.parts.items()):
+            slices[place].measure(design.primitive, _as_input(numbers[..., place]), label=name)
+
+    def _build(self, public: RecordPublic, transcript: Transcript) -> Any:
+        if isinstance(public, RecordsPublic):
+            return RecordReports.said(self, public.clients, transcript)
+        if self.sharing == "sample":
+            question, said = transcript["report"]
+            name = list(self.parts)[question]
+            return {name: self.parts[name]._plain([said])[0]}
+        label = "report" if self.sharing == "joint" else None
+        return {
+            name: design._plain([transcript[label or name]])[0]
+            for name, design in self.parts.items()
+        }
+
+    def perturb_all(self, codes: ArrayLike, ledger: Ledger | None = None) -> RecordReports:
+        """Return the reports of many clients, drawn independently.
+
+        Parameters
+        ----------
+        codes
+            The numbers of the answers, a row for each client and a column for each question.
+        ledger
+            Where the loss is booked; it is epsilon for each client.
+        """
+        reports: RecordReports = door.perturb(self, np.asarray(codes), ledger)
+        return reports

@@ -1,0 +1,282 @@
+"""Estimated shares of answers, with their variances, their intervals and a plain table.
+
+Everything here is post-processing of reports that are already private: it costs nothing, however
+often it is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.local.law import AnyLaw, Floats, MatrixLaw, PureLaw
+from sfumato.local.simplex import on_simplex
+
+__all__ = ["Of", "Shares", "Summary", "normal_quantile", "require_level"]
+
+#: Whom a statement is about: the clients who reported, or the population they were drawn from.
+Of = Literal["sample", "population"]
+
+
+def require_level(level: float) -> float:
+    """Return a level of confidence, or raise `ValueError`."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must be greater than 0 and less than 1; got {level!r}")
+    return level
+
+
+def normal_quantile(level: float, statements: int = 1) -> float:
+    """Return the two-sided normal quantile at which several statements hold at once.
+
+    Parameters
+    ----------
+    level
+        How often all statements shall hold together.
+    statements
+        How many there are; by Bonferroni's inequality each may fail that much more rarely.
+    """
+    return NormalDist().inv_cdf(1 - (1 - require_level(level)) / (2 * statements))
+
+
+def is_population(of: str) -> bool:
+    """Return whether a statement is about the population, or raise `ValueError`."""
+    if of not in ("sample", "population"):
+        raise ValueError(f"of must be one of 'sample', 'population'; got {of!r}")
+    return of == "population"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of the table of shares.
+
+    Parameters
+    ----------
+    answer
+        The answer.
+    share
+        Its estimated share.
+    low, high
+        The interval.
+    """
+
+    answer: str
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Which share of the people hold each answer, as far as their reports tell.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    estimates
+        The estimated share of each.
+    unbiased
+        The unbiased estimate of each, from which variances and intervals follow; it may be
+        negative.
+    reports
+        How many people reported.
+    law
+        The law of their reports.
+    estimator
+        How `estimates` was made: `"inverse"`, `"project"` or `"em"`.
+
+    Notes
+    -----
+    Variances are those of the unbiased estimate. For the *sample*, the people who reported, only
+    the randomisation counts. For the *population* they were drawn from, the draw counts as well.
+    """
+
+    answers: tuple[str, ...]
+    estimates: Floats
+    unbiased: Floats
+    reports: int
+    law: AnyLaw
+    estimator: str = "inverse"
+
+    def __repr__(self) -> str:
+        return f"Shares({len(self.answers)} answers, {self.reports} reports, {self.estimator})"
+
+    def __getitem__(self, answer: str) -> float:
+        """Return the estimated share of one answer."""
+        return float(self.estimates[self._place(answer)])
+
+    def _place(self, answer: str) -> int:
+        if answer not in self.answers:
+            raise KeyError(f"{answer!r} is not one of the answers")
+        return self.answers.index(answer)
+
+    @property
+    def counts(self) -> Floats:
+        """About how many of those who reported hold each answer."""
+        return self.estimates * self.reports
+
+    def variances(self, of: Of = "population") -> Floats:
+        """Return the estimated variance of the unbiased estimate of each share.
+
+        Parameters
+        ----------
+        of
+            Whom it is about: the `"sample"` or the `"population"`.
+
+        Notes
+        -----
+        For the population the estimate of the variance is itself unbiased, with n − 1 in the
+        denominator; it is NaN where there are fewer than two reports.
+        """
+        if is_population(of):
+            if self.reports < 2:
+                return np.full(len(self.answers), np.nan)
+            spread = self.law.spread(self.unbiased, population=True) / (self.reports - 1)
+        elif self.reports == 0:
+            return np.full(len(self.answers), np.nan)
+        else:
+            # In a matrix law one share's variance depends on all of them.
+            matrix = isinstance(self.law, MatrixLaw)
+            inside = on_simplex(self.unbiased) if matrix else np.clip(self.unbiased, 0.0, 1.0)
+            spread = self.law.spread(inside, population=False) / self.reports
+        return np.maximum(spread, 0.0)
+
+    def deviations(self, of: Of = "population") -> Floats:
+        """Return the estimated standard deviation of each unbiased share."""
+        return np.asarray(np.sqrt(self.variances(of)))
+
+    def variance_along(self, gradient: Floats, at: Floats, of: Of = "population") -> float:
+        """Return the variance of Σ gradient·share by the delta method.
+
+        Parameters
+        ----------
+        gradient
+            The derivative of a measure in each share.
+        at
+            The shares at which the sample's variance is taken; the population's is taken at the
+            unbiased estimate, where it needs no projection.
+        of
+            Whom it is about.
+        """
+        if is_population(of):
+            if self.reports < 2:
+                return math.nan
+            whole = self.law.spread_along(gradient, self.unbiased, population=True)
+            return max(whole, 0.0) / (self.reports - 1)
+        if self.reports == 0:
+            return math.nan
+        return max(self.law.spread_along(gradient, at, population=False), 0.0) / self.reports
+
+    def intervals(
+        self, level: float = 0.95, *, of: Of = "population", simultaneous: bool = False
+    ) -> Floats:
+        """Return the two ends of an interval for each share, as an array of shape (k, 2).
+
+        Parameters
+        ----------
+        level
+            How often an interval shall hold the true share.
+        of
+            Whom it is about.
+        simultaneous
+            Whether all intervals together shall hold that often (Bonferroni), not each alone.
+
+        Notes
+        -----
+        Where a report supports answers, its intervals are score intervals: all shares under which
+        the count that was seen is no more than z standard deviations off (Wilson, 1927, for the
+        population; the same with the two-part variance for the sample). For other designs they
+        are the estimate ± z standard deviations. Shares lie between 0 and 1, so intervals are cut
+        there, which loses nothing; one that is empty after that is a single point.
+        """
+        z = normal_quantile(level, len(self.answers) if simultaneous else 1)
+        population = is_population(of)
+        if self.reports == 0:
+            return np.tile([0.0, 1.0], (len(self.answers), 1))
+        if isinstance(self.law, PureLaw) and self.law.k == 1:
+            return np.ones((1, 2))
+        if isinstance(self.law, PureLaw):
+            ends = _score_ends(self.law, self.unbiased, self.reports, z, population=population)
+        else:
+            wide = z * np.nan_to_num(self.deviations(of), nan=np.inf)
+            ends = np.stack([self.unbiased - wide, self.unbiased + wide], axis=1)
+        return np.clip(ends, 0.0, 1.0)
+
+    def lines(self, level: float = 0.95, *, of: Of = "population") -> list[Summary]:
+        """Return one line for each answer.
+
+        Parameters
+        ----------
+        level, of
+            As for `intervals`.
+        """
+        ends = self.intervals(level, of=of)
+        return [
+            Summary(answer, float(share), float(low), float(high))
+            for answer, share, (low, high) in zip(self.answers, self.estimates, ends, strict=True)
+        ]
+
+    def to_frame(
+        self,
+        level: float = 0.95,
+        *,
+        of: Of = "population",
+        simultaneous: bool = False,
+        backend: str = "polars",
+    ) -> Any:
+        """Return the shares as a plain table, with intervals and standard deviations.
+
+        Parameters
+        ----------
+        level, of, simultaneous
+            As for `intervals`.
+        backend
+            `"polars"`, `"pandas"` or `"pyarrow"`.
+        """
+        import polars as pl
+
+        from sfumato.data.frames import to_backend
+
+        low, high = self.intervals(level, of=of, simultaneous=simultaneous).T
+        frame = pl.DataFrame(
+            {
+                "answer": list(self.answers),
+                "share": self.estimates,
+                "low": low,
+                "high": high,
+                "count": self.counts,
+                "sample_deviation": self.deviations("sample"),
+                "population_deviation": self.deviations("population"),
+            }
+        )
+        return to_backend(frame, backend)
+
+
+def _score_ends(
+    law: PureLaw, unbiased: Floats, reports: int, z: float, *, population: bool
+) -> Floats:
+    """Return the shares at which the count that was seen is exactly z standard deviations off.
+
+    The expected share of supporting reports is λ(π) = q + (p−q)π. For the population its variance
+    is λ(1−λ)/n; for the sample it is linear in π. Either way both ends solve a quadratic.
+    """
+    gap, q = law.gap, float(law.q)
+    if population:
+        # In λ: (λ̂ − λ)² = z²·λ(1−λ)/n.
+        seen = law.reported(unbiased)
+        part = z * z / reports
+        middle = (seen + part / 2) / (1 + part)
+        inside = np.maximum(part * (seen * (1 - seen) + part / 4), 0.0)
+        wide = np.sqrt(inside) / (1 + part)
+        return np.stack([middle - wide - q, middle + wide - q], axis=1) / gap
+    base = float(law.q * (1 - law.q)) / gap**2
+    slope = float(law.p * (1 - law.p) - law.q * (1 - law.q)) / gap**2
+    # In π: (π̂ − π)² = (base + slope·π)·z²/n.
+    part = z * z / reports
+    middle = unbiased + part * slope / 2
+    wide = np.sqrt(np.maximum(part * (base + slope * unbiased) + (part * slope / 2) ** 2, 0.0))
+    return np.stack([middle - wide, middle + wide], axis=1)

@@ -1,0 +1,176 @@
+"""One respondent's answers to the questions of a survey, randomised together through one door.
+
+The loss of all reports is booked before the first is drawn, in the respondent's own ledger if there
+is one. The ledger belongs to the person, whatever they answer: its data set is the person.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.local.survey import Item
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.canonical import canonical
+from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.method import LocalMethod
+from sfumato.privacy.parameters import Constraint, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.transcript import Transcript
+
+__all__ = ["OwnRespondent", "RespondentPublic", "SurveyAnswers"]
+
+
+@dataclass(frozen=True)
+class RespondentPublic:
+    """What is public about one person's answers: which questions are answered.
+
+    Parameters
+    ----------
+    names
+        The questions.
+    """
+
+    kind: ClassVar[str] = "respondent"
+
+    names: tuple[str, ...]
+    unit: Unit = Unit.PERSON
+    relation: Relation = Relation.REPLACE_ONE
+    contribution: int = 1
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what is taken as public, in words."""
+        return (f"the {len(self.names)} questions and their answers", "that this person reported")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {"names": list(self.names)}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> RespondentPublic:
+        """Return the public part that `to_json` wrote."""
+        return cls(tuple(document["names"]))
+
+
+class OwnRespondent:
+    """One person's own answers.
+
+    Parameters
+    ----------
+    numbers
+        The numbers of the answers.
+    names
+        The questions.
+    """
+
+    __slots__ = ("_numbers", "public")
+
+    def __init__(self, numbers: Mapping[str, int], names: tuple[str, ...]) -> None:
+        self._numbers = dict(numbers)
+        self.public = RespondentPublic(names)
+
+    def __repr__(self) -> str:
+        return f"OwnRespondent({len(self.public.names)} questions)"
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the answers. Private."""
+        return self._numbers
+
+    def digest(self, key: bytes) -> bytes:
+        """Return a keyed hash that is the same for all answers of this person, now and later."""
+        return hmac.new(key, b"sfumato respondent", hashlib.sha256).digest()
+
+
+@dataclass(frozen=True)
+class Documents(Constraint):
+    """The items of a survey, as the text of their documents: so they say the same everywhere."""
+
+    allowed = "the items of a survey, at least one"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the documents as texts."""
+        texts = tuple(
+            canonical(item.to_json()).decode() if isinstance(item, Item) else item for item in value
+        )
+        if not texts or not all(isinstance(text, str) for text in texts):
+            raise TypeError
+        return texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
+    """Randomise one person's answers to several questions of a survey.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for all of the answers together: the sum of what the reports cost.
+    items
+        The items of the survey that are answered.
+
+    Notes
+    -----
+    Privacy: each report is drawn on its own, and what they cost adds up; a permanent report that
+    was drawn before is not drawn again (docs/proofs/permanent-answers.md).
+    """
+
+    kind: ClassVar[str] = "respondent"
+    proof: ClassVar[str] = "permanent-answers.md"
+
+    items: Any = parameter(Documents())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        total = sum((item.epsilon for item in self.asked), Fraction(0))
+        if total != Fraction(self.epsilon):
+            raise ValueError(f"the reports cost {total} together; got epsilon = {self.epsilon}")
+
+    @classmethod
+    def to(cls, items: tuple[Item, ...]) -> SurveyAnswers:
+        """Return the method for some items of a survey, with what they cost."""
+        return cls(epsilon=sum((item.epsilon for item in items), Fraction(0)), items=items)
+
+    @property
+    def asked(self) -> tuple[Item, ...]:
+        """The items, read from their documents."""
+        return tuple(Item.from_json(json.loads(text)) for text in self.items)
+
+    def own(self, value: Mapping[str, Any]) -> OwnRespondent:
+        """Return a person's answers as private data."""
+        asked = self.asked
+        numbers = {item.name: item.number(value) for item in asked}
+        return OwnRespondent(numbers, tuple(item.name for item in asked))
+
+    def plan(self, public: RespondentPublic) -> Plan:
+        """Return what each report costs."""
+        steps = tuple(
+            PlanStep(
+                what=item.name,
+                loss=PureDP(item.epsilon),
+                noise=item.design.plan(item.design.public).steps[0].noise,
+                error="it depends on how many report",
+            )
+            for item in self.asked
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+
+    def _measure(self, data: OwnRespondent, budget: Budget) -> None:
+        for item in self.asked:
+            own = budget.take(PureDP(item.epsilon), item.name)
+            own.measure(item.design.primitive, data.numbers[item.name], label=item.name)
+
+    def _build(self, public: RespondentPublic, transcript: Transcript) -> dict[str, Any]:
+        return {item.name: plain_report(item, transcript[item.name]) for item in self.asked}
+
+
+def plain_report(item: Item, said: Any) -> Any:
+    """Return what a primitive said as it goes over the wire."""
+    (report,) = item.design.decode(item.design.primitive.rows([said]))
+    return report

@@ -1,0 +1,122 @@
+"""Reports, counted: how many support each answer, and how many there are.
+
+A tally is all that estimation needs. It takes the same room however many reports are added, tallies
+of parts of a survey add up, and one can be written to a file and taken up again. It holds nothing
+but reports, which are private already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.privacy.registry import resolve
+
+__all__ = ["Tally"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many reports support each answer.
+
+    Parameters
+    ----------
+    design
+        The design the reports were made with.
+    counts
+        How many reports support each answer, as whole numbers.
+    reports
+        How many reports there are.
+
+    Examples
+    --------
+    >>> from sfumato.local import RandomizedResponse
+    >>> survey = RandomizedResponse(epsilon=1, answers=["yes", "no"])
+    >>> day = Tally.empty(survey).add(["yes", "no", "yes"])
+    >>> (day + day).counts.tolist(), (day + day).reports
+    ([4, 2], 6)
+    """
+
+    design: Any
+    counts: NDArray[np.int64]
+    reports: int
+
+    def __post_init__(self) -> None:
+        found = np.array(self.counts)
+        if found.ndim != 1 or found.dtype.kind not in "iu" or (found < 0).any():
+            raise ValueError("the counts of a tally are whole numbers, none below zero")
+        if len(found) != len(self.design.answers):
+            raise ValueError(
+                f"a tally has one count for each of the {len(self.design.answers)} answers; "
+                f"got {len(found)}"
+            )
+        if self.reports < 0 or (found > self.reports).any():
+            raise ValueError("no answer can be supported by more reports than there are")
+        found = found.astype(np.int64)
+        found.flags.writeable = False
+        object.__setattr__(self, "counts", found)
+
+    def __repr__(self) -> str:
+        return f"Tally({self.design.name}, {len(self.counts)} answers, {self.reports} reports)"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tally)
+            and self.design == other.design
+            and self.reports == other.reports
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    @classmethod
+    def empty(cls, design: Any) -> Tally:
+        """Return the tally of no reports.
+
+        Parameters
+        ----------
+        design
+            The design.
+        """
+        return cls(design, np.zeros(len(design.answers), dtype=np.int64), 0)
+
+    def add(self, reports: Any) -> Tally:
+        """Return the tally with more reports in it.
+
+        Parameters
+        ----------
+        reports
+            Reports of this design: a list of what `perturb` returned, or what `perturb_all` did.
+        """
+        found = reports if hasattr(reports, "__len__") else list(reports)
+        supported = np.asarray(self.design.support(found), dtype=np.int64)
+        return replace(self, counts=self.counts + supported, reports=self.reports + len(found))
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return the tally of both."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if self.design != other.design:
+            raise ValueError(
+                "only tallies of one design add up; these were made with different designs"
+            )
+        return replace(
+            self, counts=self.counts + other.counts, reports=self.reports + other.reports
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {
+            "design": self.design.name,
+            "parameters": self.design.parameters(),
+            "counts": self.counts.tolist(),
+            "reports": self.reports,
+        }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Tally:
+        """Return the tally that `to_json` wrote."""
+        design = resolve(document["design"]).from_parameters(document["parameters"])
+        counts = np.array(document["counts"], dtype=np.int64)
+        return cls(design, counts, int(document["reports"]))

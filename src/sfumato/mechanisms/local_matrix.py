@@ -1,0 +1,189 @@
+"""Any design matrix: a report is an answer, drawn from the column of the true one.
+
+A column is a line of positive whole numbers that add up to 2⁶⁴. That no row holds two numbers more
+than e^ε apart is checked in integers when the primitive is made (docs/proofs/local-designs.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
+from sfumato.mechanisms.randomized import numbers_of
+from sfumato.noise.choices import Choices, feed
+from sfumato.noise.expansions import GUARD_BITS, enclose_exponential
+from sfumato.noise.thresholds import WORD
+
+__all__ = ["Columns", "MatrixResponseLaw", "laplace_columns", "whole_columns", "worst_ratio"]
+
+#: For every answer, the probabilities of all reports.
+Columns = Sequence[Sequence[Fraction]]
+
+#: Shares of an even answer that are mixed in where rounding alone would cost more than ε.
+MIXED = (Fraction(0), *(Fraction(1, 1 << bits) for bits in range(56, 23, -4)))
+#: Bits to which the entries of a Laplace matrix are computed.
+_FINE = 192
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixResponseLaw(LocalResponse):
+    """Say an answer, drawn from the column of the true one.
+
+    Parameters
+    ----------
+    answers, epsilon
+        As for every response.
+    weights
+        For every answer, how many words out of 2⁶⁴ say each of the answers.
+
+    Notes
+    -----
+    Privacy: no two weights of one report are more than e^ε apart
+    (docs/proofs/local-designs.md).
+    """
+
+    kind: ClassVar[str] = "matrix response"
+
+    weights: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.weights) != self.answers or {len(w) for w in self.weights} != {self.answers}:
+            raise ValueError(f"{self.answers} answers need as many columns of as many weights")
+        if any(min(column) < 1 or sum(column) != WORD for column in self.weights):
+            raise ValueError("the weights of a column must be positive and add up to 2^64")
+        if not within(worst_ratio(self.weights), self.epsilon):
+            raise ValueError("the weights of a row are more than e^epsilon apart")
+
+    def draw(self, value: int, choices: Choices) -> int:
+        """Draw a report from the answer's column."""
+        return choices.piece(list(accumulate(self.weights[value])))
+
+    def draw_all(self, values: Codes) -> NDArray[Any]:
+        """Return the answers of many clients."""
+        from sfumato.mechanisms.local_kernels import pieces
+
+        said = np.zeros(values.size, dtype=smallest_unsigned(self.answers - 1))
+        lasts = [[end - 1 for end in accumulate(column)] for column in self.weights]
+        feed(pieces, values.size, values, said, np.array(lasts, dtype=np.uint64))
+        return said
+
+    def probability(self, value: int, report: int) -> Fraction:
+        """Return the exact probability of an answer."""
+        return Fraction(self.weights[value][report], WORD)
+
+    def outputs(self) -> Iterator[int]:
+        """Return every answer."""
+        return iter(range(self.answers))
+
+    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
+        """Return answers as an array."""
+        return numbers_of(reports, self.answers)
+
+    def plain(self, rows: NDArray[Any]) -> list[int]:
+        """Return an array as a list of answers."""
+        answers: list[int] = rows.tolist()
+        return answers
+
+    def telling(self, value: int, neighbour: int) -> int:
+        """Return the answer whose weights are furthest apart."""
+        here, there = self.weights[value], self.weights[neighbour]
+        return max(range(self.answers), key=lambda said: Fraction(here[said], there[said]))
+
+
+def worst_ratio(columns: Sequence[Sequence[Any]]) -> Fraction:
+    """Return the largest ratio of two entries that stand for the same report.
+
+    Parameters
+    ----------
+    columns
+        For every answer, positive whole numbers or fractions.
+    """
+    return max(Fraction(max(row)) / Fraction(min(row)) for row in zip(*columns, strict=True))
+
+
+def within(ratio: Fraction, epsilon: Fraction) -> bool:
+    """Tell whether a ratio is at most e^ε, certainly.
+
+    Parameters
+    ----------
+    ratio
+        At least 1.
+    epsilon
+        The positive ε.
+    """
+    size = ratio.numerator.bit_length() + GUARD_BITS
+    while True:
+        # e^ε is irrational, so that one of the two is settled in the end.
+        low, high = enclose_exponential(epsilon, size)
+        if ratio.denominator << size >= high * ratio.numerator:
+            return True
+        if ratio.denominator << size < low * ratio.numerator:
+            return False
+        size *= 2
+
+
+def whole_columns(columns: Columns, epsilon: Fraction) -> tuple[tuple[int, ...], ...]:
+    """Return columns as whole numbers out of 2⁶⁴ of which no row costs more than ε.
+
+    Parameters
+    ----------
+    columns
+        For every answer, positive probabilities that add up to 1.
+    epsilon
+        The loss that is allowed. Where rounding would exceed it, a little of an even answer is
+        mixed in.
+    """
+    even = Fraction(1, len(columns))
+    for part in MIXED:
+        mixed = [[(1 - part) * share + part * even for share in column] for column in columns]
+        weights = tuple(_rounded(column) for column in mixed)
+        if min(map(min, weights)) >= 1 and within(worst_ratio(weights), epsilon):
+            return weights
+    raise ValueError("the matrix costs more than epsilon")
+
+
+def _rounded(column: Sequence[Fraction]) -> tuple[int, ...]:
+    """Round a column to whole numbers that add up to 2⁶⁴; the largest takes what is over."""
+    weights = [round(share * WORD) for share in column]
+    weights[column.index(max(column))] += WORD - sum(weights)
+    return tuple(weights)
+
+
+def laplace_columns(answers: int, epsilon: Fraction) -> list[list[Fraction]]:
+    """Return the matrix of Laplace noise on the number of an answer, rounded and cut to the list.
+
+    The noise has scale (k − 1)/ε; entries are right to 2⁻¹⁹⁰, and columns add up to 1 exactly.
+
+    Parameters
+    ----------
+    answers
+        How many answers there are, k.
+    epsilon
+        The loss of the noise before it is rounded.
+    """
+    if answers == 1:
+        return [[Fraction(1)]]
+
+    def tail(half_steps: int) -> Fraction:
+        """Return the chance of noise beyond so many half answers."""
+        exponent = epsilon * half_steps / (2 * (answers - 1))
+        return Fraction(enclose_exponential(exponent, _FINE)[0], 2 << _FINE)
+
+    def below(cut: int, value: int) -> Fraction:
+        """Return the chance of an answer before the cut, which lies half an answer below it."""
+        away = 2 * (cut - value) - 1
+        return 1 - tail(away) if away > 0 else tail(-away)
+
+    columns = []
+    for value in range(answers):
+        ends = [Fraction(0), *(below(cut, value) for cut in range(1, answers)), Fraction(1)]
+        columns.append([high - low for low, high in pairwise(ends)])
+    return columns

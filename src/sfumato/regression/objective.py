@@ -1,0 +1,139 @@
+"""A linear model whose objective is perturbed: weights that minimise a Huber loss of residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.huber import FEATURE_BITS, proposal
+from sfumato.mechanisms.residual import (
+    Answered,
+    ResidualObjective,
+    ResidualPerturbation,
+    residual_calibrated,
+)
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import pure_within
+from sfumato.privacy.plan import PlanStep
+from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.regression.rows import ANSWER, ROW, Rows
+
+__all__ = ["WEIGHTS", "ObjectiveEstimator"]
+
+Floats = NDArray[np.float64]
+
+WEIGHTS = "weights"
+#: Rows and answers in the finer units of the minimiser.
+FINER = 2**FEATURE_BITS // ROW
+
+assert ROW == ANSWER and FINER * ROW == 2**FEATURE_BITS
+
+
+@dataclass(frozen=True)
+class ObjectiveEstimator:
+    """Objective perturbation: a random linear term is added to what is minimised.
+
+    Parameters
+    ----------
+    width
+        The residual up to which the loss is quadratic, as a share of the bound on answers: 1 or
+        half of it, and so on. Beyond it a record pulls no harder.
+    curvature
+        The share of the loss that may go to the curvature of the objective: the more, the less
+        the weights are shrunk, and the more noise there is.
+    answer_bound
+        Where answers are best cut, in standard deviations of the response.
+    """
+
+    width: Fraction = Fraction(1, 8)
+    curvature: Fraction = Fraction(1, 8)
+    answer_bound: float = 4.0
+
+    @property
+    def name(self) -> str:
+        """What it is called, in words."""
+        return "objective perturbation"
+
+    @property
+    def needs_delta(self) -> bool:
+        """Whether its budget must be one with a delta."""
+        return False
+
+    def primitive(self, setting: Setting) -> ResidualPerturbation:
+        """Return what is measured."""
+        return residual_calibrated(
+            setting.dimension,
+            pure_within(setting.limit),
+            setting.relation,
+            width=self.width,
+            curvature=self.curvature,
+        )
+
+    def check(self, setting: Setting) -> None:
+        """Raise `ValueError` where the loss is too small for any fit."""
+        self.primitive(setting)
+
+    def steps(self, setting: Setting) -> tuple[PlanStep, ...]:
+        """Return how large the random term is beside the pull of one record."""
+        primitive = self.primitive(setting)
+        length = setting.dimension * float(primitive.scale)
+        strength = float(primitive.strength / primitive.smoothness)
+        step = PlanStep(
+            what="the weights",
+            loss=setting.limit,
+            noise=f"a random pull as of {length:,.4g} records",
+            error=f"weights are shrunk as by {strength:,.4g} records in every direction",
+            figures={"margin": length, "strength": strength},
+        )
+        return (step,)
+
+    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
+        """Find the weights through one primitive."""
+        budget.measure(self.primitive(setting), records(rows), label=WEIGHTS)
+
+    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
+        """Return what the primitive said."""
+        return LinearFit(weights=self.primitive(setting).read(transcript[WEIGHTS]))
+
+    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+        """Return the weights that made-up public rows would have got.
+
+        Where there are fewer rows than records, the random term and the shrinking are made smaller
+        in proportion.
+        """
+        primitive = self.primitive(setting)
+        share = (
+            Fraction(1)
+            if setting.records is None
+            else Fraction(len(x)) / Fraction(max(setting.records, 1.0))
+        )
+        direction = generator.normal(size=setting.dimension)
+        radius = generator.gamma(setting.dimension, float(primitive.scale) * float(share))
+        pull = direction / np.linalg.norm(direction) * radius
+        objective = ResidualObjective(
+            Answered.of(_fine(x), _fine(y)),
+            primitive.strength * share,
+            primitive.width,
+            tuple(Fraction(item) for item in pull.tolist()),
+        )
+        return LinearFit(weights=proposal(objective))
+
+
+def _fine(values: Floats) -> NDArray[np.int64]:
+    return np.trunc(values * 2**FEATURE_BITS).astype(np.int64)
+
+
+def records(rows: Rows) -> Answered:
+    """Return rows and answers in the units of the minimiser. Private."""
+    blocks = list(rows.blocks())
+    features = np.concatenate(
+        [np.zeros((0, rows.dimension), dtype=np.int64), *(x.T.astype(np.int64) for x, _ in blocks)]
+    )
+    answers = np.concatenate(
+        [np.zeros(0, dtype=np.int64), *(y.astype(np.int64) for _, y in blocks)]
+    )
+    return Answered.of(features * FINER, answers * FINER)
