@@ -19,8 +19,8 @@ demo: $(STAMP)
 test: check tests oldest
 
 check: $(STAMP)
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/proofs/stamp.py --check
@@ -34,8 +34,8 @@ oldest: $(OLDEST_STAMP)
 	$(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow and not replay"
 
 format: $(STAMP)
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
 
 docs: $(STAMP)
 	$(BIN)/pip install -q -e ".[docs]"

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from sfumato.privacy.plan import Plan
     from sfumato.privacy.release import Release
     from sfumato.privacy.saved import load, verify
+    from sfumato.regression.adassp import AdaSSP
+    from sfumato.regression.boosted import BoostedAdaSSP
     from sfumato.regression.functional import FunctionalRegression
+    from sfumato.regression.objective_regression import ObjectiveRegression
+    from sfumato.regression.knorm_regression import KNormRegression
+    from sfumato.regression.linear_regression import LinearRegression
+    from sfumato.regression.many_responses import ManyResponses
+    from sfumato.regression.robust_regression import RobustLinearRegression
+    from sfumato.regression.tukey import TukeyEM
     from sfumato.rehearsal import rehearse
     from sfumato.report.page import save_report
     from sfumato.sequence.ngram import NGram
@@ -71,8 +79,10 @@ __all__ = [
     "MST",
     "MWEM",
     "ZCDP",
+    "AdaSSP",
     "AdaptiveGrid",
     "ApproxDP",
+    "BoostedAdaSSP",
     "BudgetExceeded",
     "ClusteredGraph",
     "Contingency",
@@ -88,12 +98,16 @@ __all__ = [
     "HierarchicalGrid",
     "Histogram",
     "Independent",
+    "KNormRegression",
     "KroneckerGraph",
     "Ledger",
+    "LinearRegression",
     "Majority",
+    "ManyResponses",
     "Marginals",
     "Method",
     "NGram",
+    "ObjectiveRegression",
     "Plan",
     "Points",
     "PrivBayes",
@@ -104,6 +118,7 @@ __all__ = [
     "PureDP",
     "Questions",
     "Release",
+    "RobustLinearRegression",
     "Schema",
     "Sequences",
     "SimpleTree",
@@ -114,6 +129,7 @@ __all__ = [
     "Table",
     "TableStatistic",
     "TopStrings",
+    "TukeyEM",
     "UniformGrid",
     "__version__",
     "audit",

@@ -23,6 +23,7 @@ FEW = ("--trials", "100", "--seed", "3")
 #: Methods for which no canonical pair is the worst there is; their own suites have worse ones.
 SHORT_OF_IT = (
     MethodName.DAWA,
+    MethodName.LAPLACE_RESPONSE,
     MethodName.PRIV_TREE,
     MethodName.SIMPLE_TREE,
     MethodName.NGRAM,
@@ -39,6 +40,11 @@ SHORT_OF_IT = (
     MethodName.PRIV_BAYES,
     MethodName.PRIVATE_ERM,
     MethodName.PRIV_GENE,
+    MethodName.KNORM_REGRESSION,
+    MethodName.ADA_SSP,
+    MethodName.BOOSTED_ADA_SSP,
+    MethodName.ROBUST_LINEAR_REGRESSION,
+    MethodName.TUKEY_EM,
 )
 #: One method of each kind of data that is quick to draw from; all are sampled in their own suites.
 SAMPLED = (MethodName.HISTOGRAM, MethodName.RANDOMIZED_RESPONSE, MethodName.SUBGRAPH_COUNT)

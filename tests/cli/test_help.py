@@ -54,6 +54,8 @@ def program(*words, **environment):
         ["points", "release", "--help"],
         ["sequences", "release", "--help"],
         ["graph", "release", "--help"],
+        ["regress", "fit", "--help"],
+        ["attack", "inversion", "--help"],
     ],
 )
 def test_help_answers_without_importing_anything_heavy(words):
@@ -74,6 +76,8 @@ def test_every_group_is_there():
         "points",
         "sequences",
         "graph",
+        "regress",
+        "attack",
         "ledger",
         "verify",
         "report",
@@ -110,6 +114,14 @@ def test_there_is_no_default_epsilon(kind, name):
     command = dict(EVERY)[f"{kind} {name}"]
     (epsilon,) = (item for item in command.params if "--epsilon" in item.opts)
     assert epsilon.required and epsilon.default is None
+
+
+@pytest.mark.parametrize("name", ["plan", "rehearse", "fit"])
+def test_a_regression_has_no_default_epsilon_and_no_default_target(name):
+    command = dict(EVERY)[f"regress {name}"]
+    for option in ("--epsilon", "--target"):
+        (found,) = (item for item in command.params if option in item.opts)
+        assert found.required and found.default is None
 
 
 def test_every_exit_code_has_a_meaning():

@@ -25,6 +25,7 @@ from sfumato.mechanisms.residual import (
 )
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import PureDP
+from sfumato.regression.objective import ObjectiveEstimator
 from sfumato.regression.objective_regression import ObjectiveRegression
 from sfumato.regression.rows import ROW
 from tests.method_suite import MethodSuite
@@ -33,6 +34,8 @@ from tests.tabular import tables
 ONE, HALF = Fraction(1), Fraction(1, 2)
 # Nothing but the fit is paid for, so that replay sees all of the loss in it.
 FIT_ALONE = {"target": "size", "response": "declared", "features": "declared"}
+
+DOSE_ALONE = {**FIT_ALONE, "target": "dose"}
 
 
 class ObjectiveSuite(MethodSuite):
@@ -90,7 +93,7 @@ class TestReplaceOne(ObjectiveSuite):
 class TestConstantAlone(ObjectiveSuite):
     """One column: the linear term is a single Laplace number, of which samples see everything."""
 
-    options = {**FIT_ALONE, "target": "dose"}
+    options = DOSE_ALONE
     sampled = True
     random_neighbours = 30
 
@@ -244,8 +247,17 @@ def test_it_explains_a_table_with_correlated_columns():
     assert 1 - np.var(y - told) / np.var(y) > 0.8
 
 
+@pytest.mark.parametrize(
+    ("residual", "width", "answers"), [(0.5, "1/8", 4), (0.3, "1/16", 4.8), (6, "1", 6)]
+)
+def test_residuals_are_bounded_more_narrowly_than_answers(residual, width, answers):
+    estimator = ObjectiveEstimator(residual_bound=residual)
+    assert estimator.width == Fraction(width)
+    assert estimator.answer_bound == pytest.approx(answers)
+
+
 def test_settings_are_checked_when_the_method_is_made():
-    for options in ({"width": "1/3"}, {"width": 2}, {"curvature": 0}, {"curvature": 1}):
+    for options in ({"residual_bound": 0}, {"curvature": 0}, {"curvature": 1}):
         with pytest.raises(ValueError, match="must be"):
             ObjectiveRegression(epsilon=1, target="size", **options)
 

@@ -26,12 +26,29 @@ ALPHABET = ("a", "b")
 NODES = 5
 #: The answers of the made-up survey.
 ANSWERS = ("yes", "no", "no answer")
+#: Their probabilities where the truth is said e times as often as each of the two others.
+EVEN_LIES = (
+    ("0.5761168847658291", "0.21194155761708547", "0.21194155761708547"),
+    ("0.21194155761708547", "0.5761168847658291", "0.21194155761708547"),
+    ("0.21194155761708547", "0.21194155761708547", "0.5761168847658291"),
+)
 #: Methods that guess the last value of the last column.
 CLASSIFYING = (
     "table.FunctionalRegression",
     "table.Majority",
     "table.PrivateERM",
     "table.PrivGene",
+)
+#: The same for methods that explain a number: the last column is one.
+NUMBERS = {"smokes": ["no", "yes"], "dose": {"kind": "real", "low": 0, "high": 1, "bits": 6}}
+EXPLAINING = (
+    "table.AdaSSP",
+    "table.BoostedAdaSSP",
+    "table.KNormRegression",
+    "table.LinearRegression",
+    "table.ObjectiveRegression",
+    "table.RobustLinearRegression",
+    "table.TukeyEM",
 )
 #: Parameters with which a method has something to choose on a few records, or stays small: what it
 #: loses does not depend on them.
@@ -44,13 +61,19 @@ SMALL: dict[str, dict[str, Any]] = {
     "points.PrivTree": {"levels": 2},
     "points.Privelet": {"cells": 4},
     "points.SimpleTree": {"levels": 3},
+    "number.MeanResponse": {"steps": 16},
+    "number.PiecewiseMean": {"steps": 16},
+    "report.MatrixResponse": {"matrix_rows": EVEN_LIES},
     "sequences.NGram": {"grams": 2, "largest_limit": 8},
     "sequences.SuffixTree": {"levels": 2, "largest_limit": 8},
     "sequences.TopStrings": {"strings": 3, "largest_limit": 8},
+    "table.AdaSSP": {"delta": "1e-6"},
+    "table.BoostedAdaSSP": {"delta": "1e-6", "rounds": 2},
     "table.MWEM": {"rounds": 2},
     "table.PrivBayes": {"cells": 6},
     "table.PrivGene": {"rounds": 2, "population": 8, "parents": 2},
     "table.Synthesizer": {"rounds": 2},
+    "table.TukeyEM": {"batches": 800},
 }
 
 
@@ -120,15 +143,22 @@ def subject_of(
     method = resolve(name)
     if delta is not None and "delta" not in {field.name for field in fields(method)}:
         raise Refusal(ExitCode.USAGE, f"{short} promises a pure epsilon; leave --delta out")
-    if name == "report.RandomizedResponse":
-        return _survey(epsilon, relation, max_rows, schema)
+    if name.partition(".")[0] in ("number", "report"):
+        return _survey(name, epsilon, relation, max_rows, schema)
+    if name == "record.MultiResponse":
+        return _records(epsilon, relation, max_rows, schema)
     kind = name.partition(".")[0]
     if schema is not None and (relation is not None or max_rows is not None):
         raise Refusal(
             ExitCode.USAGE, "the schema tells relation and max_rows: leave the options out"
         )
     told = (RelationChoice.ADD_REMOVE if relation is None else relation).value
-    public = _declared(kind, schema) if schema is not None else _small(kind, told, max_rows)
+    if schema is not None:
+        public = _declared(kind, schema)
+    elif name in (*EXPLAINING, "table.ManyResponses"):
+        public = _small_table(told, max_rows, NUMBERS)
+    else:
+        public = _small(kind, told, max_rows)
     given: dict[str, Any] = {"epsilon": epsilon, **SMALL.get(name, {})}
     if delta is not None:
         given["delta"] = delta
@@ -138,6 +168,10 @@ def subject_of(
         given["questions"] = len(asked)
     if name == "table.TableStatistic":
         given["expression"] = f"sum(counts({public.columns[-1]!r}) ** 2)"
+    if name in EXPLAINING:
+        given["target"] = public.columns[-1]
+    if name == "table.ManyResponses":
+        given["targets"] = [public.columns[-1]]
     if name in CLASSIFYING:
         target = public.columns[-1]
         given |= {"target": target, "positive": [public.labels(target)[-1]]}
@@ -147,18 +181,40 @@ def subject_of(
 
 
 def _survey(
-    epsilon: str, relation: RelationChoice | None, max_rows: int | None, schema: Path | None
+    name: str,
+    epsilon: str,
+    relation: RelationChoice | None,
+    max_rows: int | None,
+    schema: Path | None,
 ) -> Subject:
-    """Return a survey of one answer a person."""
-    from sfumato.local.randomized import RandomizedResponse
+    """Return a survey of one answer, or one number, a person."""
+    from sfumato.privacy.registry import resolve
 
     if schema is not None or max_rows is not None or relation is RelationChoice.ADD_REMOVE:
         raise Refusal(
             ExitCode.USAGE,
-            "randomized-response hides one answer, replaced by another: leave --schema, "
+            f"{audited_name(name)} hides one answer, replaced by another: leave --schema, "
             "--max-rows and --relation out",
         )
-    survey = RandomizedResponse(epsilon=epsilon, answers=ANSWERS)
+    asked: dict[str, Any] = {"low": 0, "high": 1} if name.startswith("number.") else {}
+    given = {"epsilon": epsilon, **(asked or {"answers": ANSWERS}), **SMALL.get(name, {})}
+    survey = resolve(name)(**given)
+    return Subject(survey, survey.public)
+
+
+def _records(
+    epsilon: str, relation: RelationChoice | None, max_rows: int | None, schema: Path | None
+) -> Subject:
+    """Return a survey of several answers a person."""
+    from sfumato.local.several import MultiResponse
+
+    if schema is not None or max_rows is not None or relation is RelationChoice.ADD_REMOVE:
+        raise Refusal(
+            ExitCode.USAGE,
+            "multi-response hides one person's answers, replaced by others: leave --schema, "
+            "--max-rows and --relation out",
+        )
+    survey = MultiResponse(epsilon=epsilon, questions=COLUMNS, how="split")
     return Subject(survey, survey.public)
 
 
@@ -204,17 +260,17 @@ def _small(kind: str, relation: str, most: int | None) -> Any:
         case "graph":
             return _small_graph(relation, most)
         case _:
-            return _small_table(relation, most)
+            return _small_table(relation, most, COLUMNS)
 
 
-def _small_table(relation: str, most: int | None) -> TablePublic:
+def _small_table(relation: str, most: int | None, columns: dict[str, Any]) -> TablePublic:
     from sfumato.data.schema import Schema
     from sfumato.data.table import TablePublic
 
     if most is None:
-        return TablePublic.of(Schema.from_dict(COLUMNS, relation=relation))
+        return TablePublic.of(Schema.from_dict(columns, relation=relation))
     return TablePublic.of(
-        Schema.from_dict(COLUMNS, unit="person", person="who", max_rows=most, relation=relation)
+        Schema.from_dict(columns, unit="person", person="who", max_rows=most, relation=relation)
     )
 
 

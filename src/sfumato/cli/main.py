@@ -13,13 +13,27 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sfumato.cli import audit, demo, graph, keygen, ledger, points, report, sequences, table, verify
+from sfumato.cli import (
+    attack,
+    audit,
+    collect,
+    demo,
+    graph,
+    keygen,
+    ledger,
+    points,
+    regress,
+    report,
+    sequences,
+    table,
+    verify,
+)
 from sfumato.cli.exits import EPILOG, ExitCode, Failure
 from sfumato.cli.screen import write_json
 
 ORDER = (
-    "demo", "table", "points", "sequences", "graph",
-    "ledger", "verify", "report", "audit", "keygen",
+    "demo", "table", "regress", "points", "sequences", "graph", "collect",
+    "ledger", "verify", "report", "audit", "attack", "keygen",
 )  # fmt: skip
 
 
@@ -66,13 +80,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(table.app, name="table")
+app.add_typer(regress.app, name="regress")
 app.add_typer(points.app, name="points")
 app.add_typer(sequences.app, name="sequences")
 app.add_typer(graph.app, name="graph")
+app.add_typer(collect.app, name="collect")
 app.command("verify", epilog=EPILOG)(verify.verify)
 app.command("report", epilog=EPILOG)(report.report)
 app.add_typer(ledger.app, name="ledger")
 app.command("audit", epilog=EPILOG)(audit.audit)
+app.add_typer(attack.app, name="attack")
 app.command("keygen", epilog=EPILOG)(keygen.keygen)
 app.command("demo", epilog=EPILOG)(demo.demo)
 

@@ -71,19 +71,25 @@ def _comparison(
     made: Release, folder: Path, ways: int, queries: int, targets: tuple[str, ...]
 ) -> tuple[Callable[[Table], Any], Callable[[Console, Any, str], None]]:
     """Return how a release is compared with its table, and how the outcome is shown."""
+    from sfumato.cli.regress_evaluate import show_errors
     from sfumato.cli.words import show_evaluation, show_mistakes
     from sfumato.evaluate.classifiers import mistakes
+    from sfumato.evaluate.regression import evaluate as errors
     from sfumato.evaluate.table import evaluate as compare
+    from sfumato.regression.model import RegressionModel
     from sfumato.tabular.classifier import Classifier
     from sfumato.tabular.noisy_tables import NoisyTables
     from sfumato.tabular.synthetic import SyntheticTable
 
     if isinstance(made, Classifier):
         return (lambda table: mistakes(table, made)), show_mistakes
+    if isinstance(made, RegressionModel):
+        return (lambda table: errors(table, made)), show_errors
     if not isinstance(made, NoisyTables | SyntheticTable):
         raise Refusal(
             ExitCode.USAGE,
-            f"tables, synthetic rows and classifiers can be compared; {folder} holds {made.kind}",
+            "tables, synthetic rows, classifiers and regressions can be compared; "
+            f"{folder} holds {made.kind}",
         )
     most = min(ways, len(made.public.columns))
     every = range(1, most + 1)

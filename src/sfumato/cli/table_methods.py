@@ -15,20 +15,21 @@ from sfumato import catalogue
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.methods import choices, chosen, offered, short_name
 from sfumato.cli.options import refuse_extreme
+from sfumato.cli.regress_methods import REGRESSIONS
 from sfumato.cli.table_names import names_in
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
     from sfumato.privacy.method import AnyMethod
 
-#: These answer questions, and have a command of their own.
-ASKED = ("table.Questions",)
+#: These answer questions or make regressions, and have commands of their own.
+ELSEWHERE = ("table.Questions", *REGRESSIONS)
 #: The method that is used unless another is named; of these the first that there is.
 DEFAULTS = ("table.Synthesizer", "table.Marginals")
 #: What naming tables or columns means, unless a method is named.
 COUNTING = "table.Marginals"
 
-OFFERED = offered("table", besides=ASKED)
+OFFERED = offered("table", besides=ELSEWHERE)
 DEFAULT = next(name for name in DEFAULTS if name in catalogue.METHODS)
 
 if TYPE_CHECKING:

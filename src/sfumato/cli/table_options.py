@@ -71,18 +71,33 @@ def read_schema(path: Path) -> Schema:
         raise Refusal(ExitCode.DATA, str(error)) from None
 
 
-def read_public(schema: Path | None, file: Path | None) -> TablePublic:
-    """Return what is public about a table, from its schema alone."""
+def read_public(schema: Path | None, file: Path | None, *, finely: bool = False) -> TablePublic:
+    """Return what is public about a table, from its schema alone.
+
+    Parameters
+    ----------
+    schema, file
+        What the options said.
+    finely
+        Whether numbers are read finely instead of in bins, as for a regression.
+    """
     from sfumato.data.table import TablePublic
 
-    return TablePublic.of(read_schema(schema_path(schema, file, kind="table")))
+    declared = read_schema(schema_path(schema, file, kind="table"))
+    return TablePublic.of(declared.finely() if finely else declared)
 
 
 def read_private(
-    screen: Screen, file: Path, schema: Schema, engine: EngineChoice, separator: str | None
+    screen: Screen,
+    file: Path,
+    schema: Schema,
+    engine: EngineChoice,
+    separator: str | None,
+    *,
+    finely: bool = False,
 ) -> Table:
     """Read the private table."""
     from sfumato.data.table import read_table
 
     with screen.working(f"reading {file.name}"):
-        return read_table(file, schema, engine=engine.value, separator=separator)
+        return read_table(file, schema, engine=engine.value, separator=separator, finely=finely)

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sfumato.data.finely import finer, finer_marks
 from sfumato.data.shorthand import coding_of
 from sfumato.engines.coding import Coding, coding_from_json
 from sfumato.engines.errors import DataError, Problem
@@ -220,6 +221,20 @@ class Schema:
             rows_about=self.rows_about if rows_about is None else rows_about,
             confirmed=True,
         )
+
+    def finely(self) -> Schema:
+        """Return the same declaration with numbers on a fine grid instead of in bins.
+
+        Bins are for counting; a regression needs the numbers themselves. The bounds, what is done
+        with values outside them and with missing ones, and everything else stay as declared.
+        """
+        columns = tuple(
+            column
+            if (fine := finer(column.coding)) is column.coding
+            else Column(column.name, fine, finer_marks(column.inferred))
+            for column in self.columns
+        )
+        return replace(self, columns=columns)
 
     def require_confirmed(self) -> None:
         """Refuse a draft, and say how it becomes a schema."""

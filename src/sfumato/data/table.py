@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +22,7 @@ from sfumato.data.public import Public
 from sfumato.data.schema import Schema
 from sfumato.engines.coding import Generator
 from sfumato.engines.files import TableFile
-from sfumato.engines.intake import Taken, take
+from sfumato.engines.intake import Recipe, Taken, take
 from sfumato.engines.memory import CodeTable, code_type
 from sfumato.privacy.guarantee import Relation, Unit
 
@@ -175,6 +175,9 @@ class Table:
     schema
         The declaration of the table: a `Schema`, a dictionary as for `Schema.from_dict`, or the
         path of a schema file.
+    finely
+        Read numbers on a fine grid between the declared bounds instead of in the declared bins,
+        as a regression needs them. To a ledger it is the same table.
 
     Raises
     ------
@@ -183,13 +186,20 @@ class Table:
         not fixed. All problems are collected; they are named by column and row, never by value.
     """
 
-    __slots__ = ("_dropped", "_public", "_table")
+    __slots__ = ("_coarse", "_dropped", "_public", "_table")
 
+    _coarse: Table | None
     _dropped: int
     _public: TablePublic
     _table: CodeTable
 
-    def __init__(self, frame: Any, schema: Schema | Mapping[str, Any] | str | Path) -> None:
+    def __init__(
+        self,
+        frame: Any,
+        schema: Schema | Mapping[str, Any] | str | Path,
+        *,
+        finely: bool = False,
+    ) -> None:
         declared = Schema.of(schema)
         declared.require_confirmed()
         recipe = declared.recipe
@@ -199,9 +209,17 @@ class Table:
         if is_relation(frame):
             from sfumato.engines.duckdb import take_relation
 
-            self._fill(declared, take_relation(frame, recipe))
+            self._fill_finely(declared, lambda wanted: take_relation(frame, wanted), finely)
         else:
-            self._fill(declared, take(columns_of(frame, recipe.needed), recipe))
+            columns = columns_of(frame, recipe.needed)
+            self._fill_finely(declared, lambda wanted: take(columns, wanted), finely)
+
+    def _fill_finely(self, schema: Schema, taking: Callable[[Recipe], Taken], finely: bool) -> None:
+        """Take a table in as it is declared, or finely and as declared beside it."""
+        fine = schema.finely() if finely else schema
+        self._fill(fine, taking(fine.recipe))
+        if fine != schema:
+            object.__setattr__(self, "_coarse", Table._of(schema, taking(schema.recipe)))
 
     @classmethod
     def _of(cls, schema: Schema, taken: Taken) -> Table:
@@ -211,6 +229,7 @@ class Table:
 
     def _fill(self, schema: Schema, taken: Taken) -> None:
         rows = taken.table.rows if schema.relation is Relation.REPLACE_ONE else None
+        object.__setattr__(self, "_coarse", None)
         object.__setattr__(self, "_table", taken.table)
         object.__setattr__(self, "_dropped", taken.dropped)
         object.__setattr__(self, "_public", TablePublic.of(schema, rows))
@@ -247,6 +266,9 @@ class Table:
 
         Without the key it tells nothing about the data, not even whether a guess is right.
         """
+        if self._coarse is not None:
+            # A ledger knows a table by what was declared of it, however finely it is read.
+            return self._coarse.digest(key)
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
         code = hmac.new(key, digestmod=hashlib.sha256)
@@ -272,6 +294,7 @@ def read_table(
     *,
     engine: str = "auto",
     separator: str | None = None,
+    finely: bool = False,
 ) -> Table:
     """Read a private table from a CSV file (plain, .gz or .xz) or a Parquet file.
 
@@ -286,6 +309,8 @@ def read_table(
         of the file. The answers are the same.
     separator
         What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+    finely
+        As for `Table`.
 
     Raises
     ------
@@ -300,8 +325,12 @@ def read_table(
     file = TableFile(Path(path), separator)
     recipe = declared.recipe
     recipe.check_names(file.names())
+    table = Table.__new__(Table)
     if engine == "duckdb" or (engine == "auto" and not file.fits_memory):
         from sfumato.engines.duckdb import take_file
 
-        return Table._of(declared, take_file(file, recipe))
-    return Table._of(declared, take(file.read(recipe.needed), recipe))
+        table._fill_finely(declared, lambda wanted: take_file(file, wanted), finely)
+    else:
+        columns = file.read(recipe.needed)
+        table._fill_finely(declared, lambda wanted: take(columns, wanted), finely)
+    return table

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -127,13 +127,17 @@ def centres(coding: Coding) -> tuple[Floats, float, float]:
     return low + (high - low) * share, low, high
 
 
+@lru_cache(maxsize=128)
 def in_units(coding: Coding) -> Integers64:
-    """Return the place of every code between the bounds, from −UNIT to UNIT."""
+    """Return the place of every code between the bounds, from −UNIT to UNIT; not to be written."""
     middles, low, high = centres(coding)
     # Halves first: the difference of two large bounds must not overflow.
     place = (middles / 2 - low / 2) / (high / 2 - low / 2)
     units = np.clip(np.rint((2 * place - 1) * UNIT), -UNIT, UNIT)
-    return np.asarray(units, dtype=np.int64)
+    found = np.asarray(units, dtype=np.int64)
+    # Kept, since a plan and a fit ask for it again and again.
+    found.setflags(write=False)
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A released regression: a weight for each feature, in the columns' own units.
+"""A released regression: weights of features, and the same in the columns' own units.
 
 A model is made of public values alone; what it says about a record is computed from that record and
 the weights.
@@ -6,6 +6,8 @@ the weights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,29 @@ from sfumato.data.table import TablePublic
 from sfumato.data.weights import WeightTable
 from sfumato.engines.intake import Recipe, take
 from sfumato.privacy.release import Release
-from sfumato.regression.design import UNIT, Design
+from sfumato.regression.design import Design
+from sfumato.regression.own_units import fine_features, own_units
 
-__all__ = ["RegressionModel"]
+__all__ = ["OFFSET", "Interval", "RegressionModel"]
 
 Floats = NDArray[np.float64]
+
+#: What is added to every sum is called, in a model without a feature that every record has.
+OFFSET = "(offset)"
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Where the target of each row lies, with a given probability.
+
+    Parameters
+    ----------
+    low, high
+        The ends, one of each for each row.
+    """
+
+    low: Floats
+    high: Floats
 
 
 class RegressionModel(Release):
@@ -36,6 +56,13 @@ class RegressionModel(Release):
         The weight of each feature, for features and responses from −1 to 1.
     positive
         For a logistic model, the values of the target that it tells from the others.
+    offset
+        What is added to every sum; with an intercept it becomes part of its weight.
+    covariance
+        How uncertain the weights, and last the offset, are: noise and sample; None where the
+        method does not know.
+    deviation
+        The standard deviation of what the model leaves of a response; None where not known.
     about
         How the weights were found, in a sentence.
     """
@@ -49,13 +76,22 @@ class RegressionModel(Release):
         weights: Floats,
         *,
         positive: tuple[str, ...] | None = None,
+        offset: float = 0.0,
+        covariance: Floats | None = None,
+        deviation: float | None = None,
         about: str = "",
     ) -> None:
         self.public = public
         self.design = design
         self.weights = np.array(weights, dtype=np.float64)
+        if design.intercept:
+            self.weights[-1] += offset
+            offset = 0.0
         self.weights.setflags(write=False)
+        self.offset = float(offset)
         self.positive = positive
+        self.covariance = covariance
+        self.deviation = deviation
         self.about = about
 
     @property
@@ -65,9 +101,24 @@ class RegressionModel(Release):
 
     @property
     def coef(self) -> dict[tuple[str, str], float]:
-        """The weight of each feature, by its column and value."""
-        names = self.design.names(self.public)
-        return dict(zip(names, self.weights.tolist(), strict=True))
+        """What is added to the target, in the columns' own units, by column and value.
+
+        Notes
+        -----
+        For a column of numbers it is what one more of its own unit adds (a year, a euro; a day
+        for dates), for one of two categories what the second adds to the first, for one of more
+        categories what each of them adds. The constant is under `("(intercept)", "")`. The
+        target is in its own unit; in a logistic model it is the logarithm of the odds.
+        """
+        return own_units(self.public, self.design, self.weights, self.offset, self.half_range)
+
+    @property
+    def half_range(self) -> tuple[float, float]:
+        """What a sum of 0 stands for, and what a sum of 1 adds to it."""
+        if self.positive is not None:
+            return 0.0, 1.0
+        response = self.design.response
+        return response.low / 2 + response.high / 2, response.high / 2 - response.low / 2
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return what the model takes the target of each row to be.
@@ -100,22 +151,61 @@ class RegressionModel(Release):
             raise ValueError("probability is for logistic models; use predict")
         return np.asarray(0.5 + 0.5 * np.tanh(self._scores(frame) / 2))
 
+    def interval(self, frame: Any, level: float = 0.95) -> Interval:
+        """Return where the target of each row lies, with a probability of about `level`.
+
+        Parameters
+        ----------
+        frame
+            As for `predict`.
+        level
+            The probability, between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If the method that made this model does not know how sure it is.
+        """
+        if self.covariance is None or self.deviation is None:
+            raise ValueError(
+                "the method of this model does not say how sure it is; "
+                "RobustLinearRegression does, with a noise-aware fit"
+            )
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1; got {level!r}")
+        features = self._features(frame)
+        wide = np.column_stack([features, np.ones(len(features))])
+        variances = np.einsum("ij,jk,ik->i", wide, self.covariance, wide)
+        spread = np.sqrt(np.maximum(variances, 0.0) + self.deviation**2)
+        reach = NormalDist().inv_cdf((1 + level) / 2) * spread
+        scores = features @ self.weights + self.offset
+        middle, half = self.half_range
+        ends = (middle + half * np.clip(scores + side * reach, -1, 1) for side in (-1, 1))
+        return Interval(*ends)
+
     def _scores(self, frame: Any) -> Floats:
         """Return xᵀω for each row."""
+        return np.asarray(self._features(frame) @ self.weights + self.offset)
+
+    def _features(self, frame: Any) -> Floats:
+        """Return the features of each row, from −1 to 1."""
         schema = self.public.schema
         columns = [schema.columns[column] for column in self.design.columns]
         if not columns:
             rows = len(next(iter(columns_of(frame).values()), ()))
-            return np.asarray(self.design.features([], rows) @ self.weights / UNIT)
+            return fine_features(self.public, self.design, [], rows)
         recipe = Recipe(codings={column.name: column.coding for column in columns})
         recipe.check_names(names_of(frame))
         table = take(columns_of(frame, recipe.needed), recipe).table
         codes = [table.codes(number) for number in range(len(columns))]
-        return np.asarray(self.design.features(codes, table.rows) @ self.weights / UNIT)
+        return fine_features(self.public, self.design, codes, table.rows)
 
     @property
     def _table(self) -> WeightTable:
-        return WeightTable(self.design.names(self.public), self.weights)
+        names, weights = self.design.names(self.public), self.weights
+        if self.offset:
+            names, weights = [*names, (OFFSET, "")], np.append(weights, self.offset)
+        return WeightTable(names, weights)
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file."""

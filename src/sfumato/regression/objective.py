@@ -30,6 +30,9 @@ WEIGHTS = "weights"
 #: Rows and answers in the finer units of the minimiser.
 FINER = 2**FEATURE_BITS // ROW
 
+#: Answers are cut no nearer than at so many standard deviations, as far as halving leads there.
+ANSWERS, MOST_HALVINGS = 4.0, 10
+
 assert ROW == ANSWER and FINER * ROW == 2**FEATURE_BITS
 
 
@@ -39,19 +42,29 @@ class ObjectiveEstimator:
 
     Parameters
     ----------
-    width
-        The residual up to which the loss is quadratic, as a share of the bound on answers: 1 or
-        half of it, and so on. Beyond it a record pulls no harder.
+    residual_bound
+        The residual up to which the loss is quadratic, in standard deviations of the response.
+        Beyond it a record pulls no harder.
     curvature
         The share of the loss that may go to the curvature of the objective: the more, the less
         the weights are shrunk, and the more noise there is.
-    answer_bound
-        Where answers are best cut, in standard deviations of the response.
     """
 
-    width: Fraction = Fraction(1, 8)
+    residual_bound: float = 0.5
     curvature: Fraction = Fraction(1, 8)
-    answer_bound: float = 4.0
+
+    @property
+    def width(self) -> Fraction:
+        """The same as a share of the bound on answers: the first power of a half that is enough."""
+        halvings = 0
+        while halvings < MOST_HALVINGS and self.residual_bound * 2**halvings < ANSWERS:
+            halvings += 1
+        return Fraction(1, 2**halvings)
+
+    @property
+    def answer_bound(self) -> float:
+        """Where answers are cut, in standard deviations: where few are, since it costs nothing."""
+        return self.residual_bound / float(self.width)
 
     @property
     def name(self) -> str:

@@ -9,31 +9,12 @@ from typing import Any, ClassVar
 from sfumato.data.table import TablePublic
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import Number
-from sfumato.privacy.parameters import Constraint, parameter
+from sfumato.privacy.parameters import Constraint, Positive, parameter
 from sfumato.regression.estimator import Estimator
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.objective import ObjectiveEstimator
 
 __all__ = ["ObjectiveRegression"]
-
-#: The narrowest quadratic piece, as a share of the bound on answers.
-NARROWEST = Fraction(1, 1024)
-
-
-@dataclass(frozen=True)
-class Width(Constraint):
-    """A power of one half."""
-
-    allowed = "1, 1/2, 1/4, … or 1/1024"
-
-    def parse(self, value: Any) -> Fraction:
-        """Return the width as a fraction."""
-        width = exact(value)
-        if not NARROWEST <= width <= 1 or (1 / width).denominator != 1:
-            raise ValueError
-        if (1 / width).numerator.bit_count() != 1:
-            raise ValueError
-        return width
 
 
 @dataclass(frozen=True)
@@ -64,9 +45,9 @@ class ObjectiveRegression(LinearMethod):
         Privacy loss for one unit of the table.
     target
         The column that is explained.
-    width
-        The residual up to which the loss is quadratic, as a share of the bound on the target;
-        beyond it a record pulls no harder.
+    residual_bound
+        The residual up to which the loss is quadratic, in multiples of the target's spread (if
+        `bound` is not given); beyond it a record pulls no harder.
     curvature
         The share of the loss that goes to the curvature of the objective: the more, the less the
         weights are shrunk, and the more noise there is.
@@ -82,9 +63,9 @@ class ObjectiveRegression(LinearMethod):
 
     proof: ClassVar[str] = "objective-perturbation.md"
 
-    width: Number = parameter(Width(), "1/8")
+    residual_bound: Number = parameter(Positive(), "1/2")
     curvature: Number = parameter(Curvature(), "1/8")
 
     def estimator(self, public: TablePublic) -> Estimator:
         """Return what finds the weights."""
-        return ObjectiveEstimator(exact(self.width), exact(self.curvature))
+        return ObjectiveEstimator(float(exact(self.residual_bound)), exact(self.curvature))

@@ -24,7 +24,7 @@ from sfumato.report.renderers import sections_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["UnsoundRelease", "report_page", "save_report", "templates"]
+__all__ = ["UnsoundRelease", "report_page", "save_report", "templates", "written"]
 
 
 #: Parts of a certificate that may be empty, and what a page tells of them.
@@ -140,7 +140,7 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
                 "file, or save the release and report its folder"
             )
         document = certificates.certify(release, release.files())
-        return _written(Path(path), report_page(release, document, None))
+        return written(Path(path), report_page(release, document, None))
     folder = Path(release)
     verification = verify(folder)
     if not verification.passed or verification.release is None:
@@ -148,11 +148,11 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
         raise UnsoundRelease(f"{folder} failed its check ({failed}); no report is drawn of it")
     document = json.loads((folder / certificates.NAME).read_bytes())
     page = report_page(verification.release, document, verification)
-    return _written(folder / REPORT if path is None else Path(path), page)
+    return written(folder / REPORT if path is None else Path(path), page)
 
 
-def _written(path: Path, page: str) -> Path:
-    """Write a page whole or not at all, over an older one if there is one."""
+def written(path: Path, page: str) -> Path:
+    """Write a page whole or not at all, over an older one if there is one, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(prefix=".sfumato-", dir=path.parent)
     try:

@@ -28,6 +28,7 @@ _PLACES = {
     "graph summary": "sfumato.report.graph:summary_sections",
     "statistic": "sfumato.report.statistic:sections",
     "synthetic graph": "sfumato.report.synthetic_graph:sections",
+    "regression model": "sfumato.report.regression_model:sections",
     "graph spectrum": "sfumato.report.graph_spectrum:sections",
 }
 _renderers: dict[str, Renderer] = {}

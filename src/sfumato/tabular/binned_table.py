@@ -81,6 +81,7 @@ class BinnedTable(Table):
     __slots__ = ()
 
     def __init__(self, public: BinnedPublic, counts: CodeTable) -> None:
+        object.__setattr__(self, "_coarse", None)
         object.__setattr__(self, "_public", public)
         object.__setattr__(self, "_table", counts)
         object.__setattr__(self, "_dropped", 0)

@@ -1,0 +1,12 @@
+"""Attacks on releases: what somebody could guess about a person from what was published.
+
+NOT PRIVATE. An attack is tried by the custodian on the private data themselves. What it finds is
+for the custodian's eyes, and is never part of a release, a certificate or its report.
+"""
+
+from __future__ import annotations
+
+from sfumato.attacks.model_inversion import ModelInversion
+from sfumato.attacks.outcome import Inversion, InversionOutcome
+
+__all__ = ["Inversion", "InversionOutcome", "ModelInversion"]

@@ -1,0 +1,232 @@
+"""Model inversion: guess a sensitive column of a person from a released model.
+
+NOT PRIVATE. An attack is tried on the private data, and what comes out is for the custodian's eyes.
+It is never part of a release, a certificate or its report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.attacks.additive import additive
+from sfumato.attacks.attacker import Attacker
+from sfumato.attacks.guessing import MOST_COMBINATIONS, SumLaw
+from sfumato.attacks.knowledge import learnt
+from sfumato.attacks.outcome import InversionOutcome, Quality
+from sfumato.attacks.values import Values
+from sfumato.data.table import Table, TablePublic
+from sfumato.data.without import with_rows, without_columns
+from sfumato.evaluate.classifiers import mistakes
+from sfumato.evaluate.regression import ClassErrors, evaluate
+from sfumato.evaluate.sides import check_same_columns
+from sfumato.noise.exact import exact
+from sfumato.privacy.loss import Number
+from sfumato.regression.model import RegressionModel
+from sfumato.tabular.classifier import Classifier
+
+__all__ = ["SOURCES", "ModelInversion"]
+
+#: Where an attacker may have shares and errors from.
+SOURCES = ("train", "public", "dp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInversion:
+    """Guess a sensitive column of each record from a model, the target and the other columns.
+
+    Parameters
+    ----------
+    sensitive
+        The column that is guessed.
+    known
+        The columns of a person that the attacker knows beside the target; by default all others.
+    pi
+        Where the attacker's shares and the errors of the model are counted: `"train"`, in the
+        private table itself, the worst case; `"public"`, in a public table; `"dp"`, in the private
+        table with the noise that publishing them would need.
+    epsilon
+        The loss of publishing them, for `"dp"`.
+    values, outputs
+        Into how many parts a sensitive column or a target of very many numbers is cut.
+    combinations
+        Up to so many combinations of unknown values are all tried; of more a sample is drawn.
+    samples
+        How many combinations are drawn then.
+
+    Notes
+    -----
+    Privacy: none. What comes out is for the custodian's eyes and must not be published.
+    """
+
+    sensitive: str
+    known: Sequence[str] | None = None
+    pi: str = "train"
+    epsilon: Number | None = None
+    values: int = 10
+    outputs: int = 10
+    combinations: int = MOST_COMBINATIONS
+    samples: int = 10_000
+
+    def __post_init__(self) -> None:
+        if self.pi not in SOURCES:
+            allowed = ", ".join(map(repr, SOURCES))
+            raise ValueError(f"pi must be one of {allowed}; got {self.pi!r}")
+        if (self.pi == "dp") != (self.epsilon is not None):
+            raise ValueError("epsilon is what publishing the errors costs: give it with pi='dp'")
+        if self.epsilon is not None and exact(self.epsilon) <= 0:
+            raise ValueError(f"epsilon must be positive; got {self.epsilon}")
+        for name, least in (("values", 2), ("outputs", 2), ("combinations", 1), ("samples", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}")
+
+    def run(
+        self,
+        table: Table,
+        release: RegressionModel | Classifier,
+        *,
+        public: Table | None = None,
+        others: Table | None = None,
+        dropped: bool = True,
+    ) -> InversionOutcome:
+        """Try the attack on the records that a model was made of. Not private.
+
+        Parameters
+        ----------
+        table
+            The private table that the model was made of.
+        release
+            The model: a regression, or a classifier.
+        public
+            The public table that the attacker has counted in, for `pi="public"`.
+        others
+            Records that the model was not made of, on which the attack is tried as well.
+        dropped
+            Also make a model without the sensitive column, by the same method, to see how good it
+            is. It is not booked and must not be published.
+        """
+        attacker = self.attacker(table, release, public=public)
+        names = release.public.columns
+        what, quality = _quality(table, release)
+        without = None
+        if dropped:
+            _, without = _quality(*_without(table, release, self.sensitive))
+        return InversionOutcome(
+            sensitive=self.sensitive,
+            target=release.target,
+            values=attacker.sensitive.size,
+            known=tuple(names[column] for column in attacker.known),
+            unknown=tuple(names[item.column] for item in attacker.unknown),
+            source=self.pi,
+            quality=Quality(what, quality, without),
+            guesses=attacker.tried(_answered(table, release)),
+            others=() if others is None else attacker.tried(_answered(others, release)),
+        )
+
+    def guesses(
+        self,
+        table: Table,
+        release: RegressionModel | Classifier,
+        *,
+        public: Table | None = None,
+        errors: bool = True,
+    ) -> NDArray[np.intp]:
+        """Return the value that is guessed for each record with a target. Not private.
+
+        Parameters
+        ----------
+        table, release, public
+            As for `run`.
+        errors
+            Whether the attacker knows how often the model errs (the confusion matrix); one who
+            does not takes it at its word.
+        """
+        attacker = self.attacker(table, release, public=public)
+        return attacker.guesses(_answered(table, release), errors=errors)
+
+    def attacker(
+        self,
+        table: Table,
+        release: RegressionModel | Classifier,
+        *,
+        public: Table | None = None,
+    ) -> Attacker:
+        """Return the attacker, who has learnt what `pi` says. Not private."""
+        model = additive(release)
+        if (self.pi == "public") != (public is not None):
+            raise ValueError("pi='public' needs the public table, and only then is there one")
+        source = _answered(table if public is None else public, release)
+        sensitive, unknown = self._columns(release.public, model.target, tuple(model.tables))
+        knowledge = learnt(
+            model,
+            source,
+            sensitive,
+            unknown,
+            outputs=self.outputs,
+            epsilon=None if self.epsilon is None else exact(self.epsilon),
+        )
+        law = SumLaw.of(
+            [model.tables[item.column][item.middles] for item in unknown],
+            [knowledge.priors[item.column] for item in unknown],
+            most=self.combinations,
+            samples=self.samples,
+            generator=noise.generator(0),
+        )
+        return Attacker(model, knowledge, sensitive, unknown, law)
+
+    def _columns(
+        self, public: TablePublic, target: int, used: tuple[int, ...]
+    ) -> tuple[Values, tuple[Values, ...]]:
+        """Return the sensitive column, and those of the model that are not known either."""
+        column = public.schema.index(self.sensitive)
+        if column == target:
+            raise ValueError(f"{self.sensitive!r} is what the model predicts; name another column")
+        known = set(range(len(public.columns)))
+        if self.known is not None:
+            known = set(public.schema.indices(tuple(self.known)))
+            if column in known:
+                raise ValueError(f"{self.sensitive!r} is guessed, so it cannot be known")
+        hidden = [c for c in sorted(used) if c not in known and c != column]
+        sensitive = Values.of(public, column, self.values)
+        return sensitive, tuple(Values.of(public, c, self.values) for c in hidden)
+
+
+def _answered(table: Table, release: RegressionModel | Classifier) -> Table:
+    """Return the records whose target is not missing. Private."""
+    check_same_columns(table, release)
+    column = table.public.schema.index(release.target)
+    coding = table.public.schema.columns[column].coding
+    if isinstance(release, Classifier) or release.positive is not None:
+        return table
+    missing = table.counts.codes(column) >= coding.proper
+    return with_rows(table, ~missing) if missing.any() else table
+
+
+def _quality(table: Table, release: RegressionModel | Classifier) -> tuple[str, float]:
+    """Return how good a model is on the records it was made of. Not private."""
+    if isinstance(release, Classifier):
+        return "accuracy", 1 - mistakes(table, release).error
+    outcome = evaluate(table, release)
+    if isinstance(outcome, ClassErrors):
+        return "accuracy", 1 - outcome.error
+    return "R²", outcome.explained
+
+
+def _without(
+    table: Table, release: RegressionModel | Classifier, column: str
+) -> tuple[Table, RegressionModel | Classifier]:
+    """Return the table without a column, and a model made of it in the same way. Not booked."""
+    method = release.provenance.method
+    parameters: dict[str, Any] = method.parameters()
+    for name, value in parameters.items():
+        # A method may name the column, say as one that gets more noise.
+        if isinstance(value, list) and column in value:
+            parameters[name] = [item for item in value if item != column] or None
+    smaller = without_columns(table, (column,))
+    made: RegressionModel | Classifier = type(method).from_parameters(parameters).release(smaller)
+    return smaller, made

@@ -1,0 +1,205 @@
+"""What an attack found out: figures, and what they mean for a custodian. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import Any
+
+from sfumato.evaluate.warning import WARNING
+
+__all__ = ["WARNING", "Inversion", "InversionOutcome"]
+
+#: Standard errors on either side of a share that hold the truth 19 times in 20.
+USUAL = 1.96
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """How often one way of guessing is right. Not private.
+
+    Parameters
+    ----------
+    name
+        What it is called: `"most frequent"`, `"target alone"`, `"model"`, `"model and errors"` or
+        `"model without the column"`.
+    right
+        The share of records whose value is guessed right.
+    rows
+        How many records it was tried on.
+    """
+
+    name: str
+    right: float
+    rows: int
+
+    @property
+    def margin(self) -> float:
+        """How far the share may be off by chance, 19 times in 20."""
+        return USUAL * sqrt(self.right * (1 - self.right) / self.rows) if self.rows else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document."""
+        return {**asdict(self), "margin": self.margin}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good a model is at what it was made for. Not private.
+
+    Parameters
+    ----------
+    what
+        What is measured: `"accuracy"` of classes, or `"R²"` of numbers.
+    model, without
+        That of the model, and of one that was made without the sensitive column; `None` where none
+        was made.
+    """
+
+    what: str
+    model: float
+    without: float | None
+
+
+@dataclass(frozen=True)
+class InversionOutcome:
+    """How well a sensitive column can be guessed through a model, and without it. Not private.
+
+    Parameters
+    ----------
+    sensitive, target
+        The column that is guessed, and the one that the model predicts.
+    values
+        How many values the sensitive column has, or was cut into.
+    known, unknown
+        The other columns of the model that the attacker knows of a person, and those not known.
+    source
+        Where the attacker has the shares and the errors of the model from: `"train"`,
+        `"public"` or `"dp"`.
+    quality
+        How good the model is.
+    guesses
+        The ways of guessing, tried on the records the model was made of.
+    others
+        The same tried on records that the model was not made of; empty where none were given.
+    """
+
+    sensitive: str
+    target: str
+    values: int
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    source: str
+    quality: Quality
+    guesses: tuple[Inversion, ...]
+    others: tuple[Inversion, ...] = ()
+
+    def __getitem__(self, name: str) -> Inversion:
+        """Return a way of guessing by its name."""
+        return next(item for item in self.guesses if item.name == name)
+
+    @property
+    def through_model(self) -> Inversion:
+        """The better of the two ways that use the model."""
+        return max(self["model"], self["model and errors"], key=lambda item: item.right)
+
+    @property
+    def gain(self) -> float:
+        """How many more are right through the model than by naming the most frequent value."""
+        return self.through_model.right - self["most frequent"].right
+
+    @property
+    def gain_over_target(self) -> float:
+        """How many more are right through the model than by the target alone."""
+        return self.through_model.right - self["target alone"].right
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain document, which says that it is not private."""
+        return {
+            "private": False,
+            "warning": WARNING,
+            "sensitive": self.sensitive,
+            "target": self.target,
+            "values": self.values,
+            "known": list(self.known),
+            "unknown": list(self.unknown),
+            "source": self.source,
+            "quality": asdict(self.quality),
+            "guesses": [item.to_json() for item in self.guesses],
+            "others": [item.to_json() for item in self.others],
+            "gain": self.gain,
+            "gain_over_target": self.gain_over_target,
+            "words": self.words(),
+        }
+
+    def words(self) -> str:
+        """Return what was found, in plain sentences."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what was found, one finding a sentence."""
+        found = [self._through_model()]
+        if self.gain > self.through_model.margin:
+            found.append(self._beside_target())
+        found += self._dropped() + self._others()
+        return tuple(found)
+
+    def _through_model(self) -> str:
+        best, guess = self.through_model, self["most frequent"]
+        if self.gain <= best.margin:
+            return (
+                f"Through the model {self.sensitive} is guessed right for {best.right:.1%} of the "
+                f"records, no better than by always naming the most frequent value "
+                f"({guess.right:.1%})."
+            )
+        return (
+            f"Somebody who has the model, and knows of a person {self.target}"
+            f"{_listed(self.known)}, guesses {self.sensitive} right for {best.right:.1%} of the "
+            f"records; always naming the most frequent value is right for {guess.right:.1%}."
+        )
+
+    def _beside_target(self) -> str:
+        alone = self["target alone"]
+        if self.gain_over_target <= self.through_model.margin:
+            return (
+                f"Whoever knows {self.target} and how it goes with {self.sensitive} in the "
+                f"population, and has no model, is right for {alone.right:.1%}: what gives "
+                f"{self.sensitive} away is {self.target} itself, not the model."
+            )
+        return (
+            f"Knowing {self.target} alone one is right for {alone.right:.1%}: "
+            f"{self.gain_over_target:.1%} of the records are given away by the model."
+        )
+
+    def _dropped(self) -> list[str]:
+        quality = self.quality
+        if quality.without is None:
+            return []
+        return [
+            f"A model made without {self.sensitive} gives nothing away about it, and has "
+            f"{quality.what} {quality.without:.3f} instead of {quality.model:.3f}."
+        ]
+
+    def _others(self) -> list[str]:
+        if not self.others:
+            return []
+        inside = self["model and errors"]
+        outside = next(item for item in self.others if item.name == inside.name)
+        apart = inside.right - outside.right
+        same = abs(apart) <= inside.margin + outside.margin
+        return [
+            f"Of people who are not in the data the same attack is right for {outside.right:.1%}: "
+            + (
+                "being in the data makes no difference that could be seen; what it uses is true "
+                "of everybody."
+                if same
+                else f"being in the data makes a difference of {abs(apart):.1%}."
+            )
+        ]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return a few further names in words, or how many there are."""
+    if len(names) <= 3:
+        return "".join(f" and {name}" for name in names)
+    return f" and {len(names)} other columns"

@@ -1,0 +1,149 @@
+"""`sfumato attack`: what somebody could guess through a release. Not private."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.exits import EPILOG, ExitCode, Refusal
+from sfumato.cli.options import (
+    EngineChoice,
+    EngineOption,
+    ReleaseArgument,
+    SeparatorOption,
+    refuse_unwritable,
+)
+from sfumato.cli.releasing import rebuilt
+from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.table_names import names_in
+from sfumato.cli.table_options import FileArgument, read_private
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.attacks.outcome import InversionOutcome
+
+
+class SourceChoice(StrEnum):
+    """Where an attacker has the shares of values and the errors of a model from."""
+
+    TRAIN = "train"
+    PUBLIC = "public"
+    DP = "dp"
+
+
+app = typer.Typer(
+    help="Attacks that a custodian tries on a release, to see what it gives away. Not private.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _attacks() -> None:
+    """Try an attack on a release. NOT PRIVATE: for the custodian's eyes only."""
+
+
+@app.command("inversion", epilog=EPILOG)
+def inversion(
+    file: FileArgument,
+    release: ReleaseArgument,
+    sensitive: Annotated[
+        str, typer.Option(metavar="NAME", help="The column that somebody tries to guess.")
+    ],
+    known: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="The columns of a person that are known beside the target, as age,sex; by default "
+            'all others, and none with --known "".',
+        ),
+    ] = None,
+    pi: Annotated[
+        SourceChoice,
+        typer.Option(
+            help="Where the shares of values and the errors of the model are known from: the "
+            "private table itself, a public one (--public), or a private release (--pi-epsilon)."
+        ),
+    ] = SourceChoice.TRAIN,
+    pi_epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="What such a private release would cost."),
+    ] = None,
+    public: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The public table that was counted in.")
+    ] = None,
+    others: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows that the model was not made of, to try as well."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page about it, .html. Not private either."),
+    ] = None,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Guess a column of each person through a released model. NOT PRIVATE: for the custodian."""
+    with answering(as_json) as screen:
+        from sfumato.attacks.model_inversion import ModelInversion
+        from sfumato.evaluate.warning import WARNING
+        from sfumato.regression.model import RegressionModel
+        from sfumato.report.model_inversion import save_inversion
+        from sfumato.tabular.classifier import Classifier
+
+        refuse_unwritable(out, (".html",))
+        if (pi is SourceChoice.PUBLIC) != (public is not None):
+            raise Refusal(ExitCode.USAGE, "--pi public and --public FILE go together")
+        if (pi is SourceChoice.DP) != (pi_epsilon is not None):
+            raise Refusal(ExitCode.USAGE, "--pi dp and --pi-epsilon NUMBER go together")
+        made = rebuilt(
+            screen,
+            release,
+            (RegressionModel, Classifier),
+            "only a regression or a classifier can be inverted",
+        )
+        names = None if known is None else names_in(known) if known.strip() else ()
+        attack = ModelInversion(sensitive=sensitive, known=names, pi=pi.value, epsilon=pi_epsilon)
+        schema = made.public.schema
+        table, *further = (
+            None if path is None else read_private(screen, path, schema, engine, separator)
+            for path in (file, public, others)
+        )
+        assert table is not None
+        with screen.working("attacking"):
+            outcome = attack.run(table, made, public=further[0], others=further[1])
+        if out is not None:
+            save_inversion(outcome, out)
+        if as_json:
+            screen.note(WARNING, style="bold red")
+        document = {**outcome.to_json(), "page": None if out is None else str(out)}
+        screen.answer(document, lambda console: _show(console, outcome, WARNING, out))
+
+
+def _show(console: Console, outcome: InversionOutcome, warning: str, page: Path | None) -> None:
+    """Print how often each way of guessing is right, and what that means."""
+    from rich import box
+    from rich.table import Table
+
+    wrap = not console.is_terminal
+    console.print(warning, style="bold red", soft_wrap=wrap)
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column(f"{outcome.sensitive} is guessed by")
+    grid.add_column("right", justify="right")
+    if outcome.others:
+        grid.add_column("right of others", justify="right")
+    for place, item in enumerate(outcome.guesses):
+        cells = [item.name, f"{100 * item.right:.1f} %"]
+        if outcome.others:
+            cells.append(f"{100 * outcome.others[place].right:.1f} %")
+        grid.add_row(*cells)
+    console.print(grid)
+    for sentence in outcome.sentences():
+        console.print(sentence, soft_wrap=wrap)
+    if page is not None:
+        console.print(f"A page about it, not private either: {page}", soft_wrap=True)

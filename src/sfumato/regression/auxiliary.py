@@ -1,0 +1,425 @@
+"""Choosing how a model is fitted on made-up tables of the same public size.
+
+Tables are drawn from a fixed law: columns that are skewed, off the middle of their declared range
+and correlated, targets that can be told well or hardly, with long tails or without. Every candidate
+goes through what it would do to private records: what is paid beforehand, rows, noise, fit. Nothing
+private enters, and the generator is seeded: who knows the public facts knows the choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import TablePublic
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import GDP, Loss, PureDP
+from sfumato.regression.design import Design
+from sfumato.regression.estimator import Setting
+from sfumato.regression.intervals import IntervalChoice
+from sfumato.regression.preparation import (
+    COUNT,
+    DECLARED_SPREAD,
+    FEATURES,
+    LEAST_SPREAD,
+    RESPONSE,
+    SHARES,
+)
+from sfumato.regression.rows import Shape, numeric
+
+__all__ = ["Candidate", "Columns", "Found", "Grid", "Rehearsals", "Situation", "search"]
+
+Floats = NDArray[np.float64]
+
+#: Made-up tables have at most so many records; noise is smaller in proportion.
+MOST_RECORDS = 1500
+#: So many more records are predicted.
+TESTED = 500
+#: What share of a made-up target its columns explain, and whether the rest has a long tail.
+KINDS = ((0.2, True), (0.8, False), (0.5, True), (0.2, False), (0.8, True), (0.5, False))
+#: On which of them settings are looked for, and on which the best of each family are compared.
+SEARCHED, COMPARED = range(6), range(6, 18)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns explain: 1 for a number, else the number of categories.
+
+    Parameters
+    ----------
+    sizes
+        One for each column.
+    intercept
+        Whether the model has a constant.
+    independent
+        Whether made-up columns have nothing to do with each other, and numbers have no long tails.
+    """
+
+    sizes: tuple[int, ...]
+    intercept: bool
+    independent: bool = False
+
+    @classmethod
+    def of(cls, public: TablePublic, design: Design) -> Columns:
+        """Return the columns of a design; codes outside the order of a number are left out."""
+        numbers = numeric(public, design)
+        sizes, first = [], 0
+        for factor in design.factors:
+            many = len(factor.names)
+            sizes.append(1 if numbers[first] else max(many, 2))
+            first += many
+        return cls(tuple(sizes), design.intercept)
+
+    @property
+    def numbers(self) -> NDArray[np.bool_]:
+        """Which features are numbers."""
+        many = [1 if size <= 2 else size for size in self.sizes]
+        found = np.repeat(np.array(self.sizes, dtype=np.int64) == 1, many)
+        return np.append(found, np.zeros(int(self.intercept), dtype=np.bool_))
+
+    @property
+    def dimension(self) -> int:
+        """How many features there are."""
+        return len(self.numbers)
+
+    @property
+    def profile(self) -> tuple[float, ...]:
+        """How large the second moments of features are taken to be."""
+        found = [value for k in self.sizes for value in ([1.0] if k <= 2 else [1.0 / k] * k)]
+        return tuple(found + [1.0] * self.intercept)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to fit: an estimator, which has a bound on answers, and what becomes of long rows.
+
+    Parameters
+    ----------
+    estimator
+        What finds the weights.
+    radius, shape
+        As in a rule of rows, the radius as a multiple of the usual length.
+    """
+
+    estimator: Any
+    radius: float
+    shape: Shape
+
+    def with_bound(self, bound: float) -> Candidate:
+        """Return the same with answers, or what an estimator cuts instead, cut elsewhere."""
+        where = "residual_bound" if hasattr(self.estimator, "residual_bound") else "answer_bound"
+        return replace(self, estimator=replace(self.estimator, **{where: bound}))
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All public facts that a choice is made of.
+
+    Parameters
+    ----------
+    columns
+        The columns that explain.
+    relation, limit
+        What a neighbour is, and the whole budget, for one record.
+    records
+        About how many records there are.
+    count
+        Whether they are counted privately.
+    response, features
+        Whether their scales are `"paid"` for or `"declared"`.
+    """
+
+    columns: Columns
+    relation: Relation
+    limit: Loss
+    records: float
+    count: bool
+    response: str
+    features: str
+
+    @property
+    def simulated(self) -> int:
+        """How many records a made-up table has."""
+        return int(min(max(self.records, 8), MOST_RECORDS))
+
+    def scaled(self, part: Fraction) -> Loss:
+        """Return a part of the budget, as much larger as made-up tables are smaller."""
+        factor = Fraction(max(self.records, 1.0) / self.simulated).limit_denominator(10**6)
+        if isinstance(self.limit, GDP):
+            return GDP(self.limit.share(part).mu_squared * factor**2)
+        assert isinstance(self.limit, PureDP)
+        return PureDP(self.limit.share(part).epsilon * factor)
+
+    @property
+    def rest(self) -> Fraction:
+        """The share of the budget that the fit gets."""
+        paid = {
+            COUNT: self.count,
+            RESPONSE: self.response == "paid",
+            FEATURES: self.features == "paid" and bool(self.columns.numbers.any()),
+        }
+        return 1 - sum((SHARES[name] for name, wanted in paid.items() if wanted), Fraction(0))
+
+    @property
+    def setting(self) -> Setting:
+        """What an estimator knows of a made-up table."""
+        return Setting(
+            dimension=self.columns.dimension,
+            relation=self.relation,
+            limit=self.scaled(self.rest),
+            records=float(self.simulated),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MadeUp:
+    """Features and answers from −1 to 1 of records that nobody has; the last ones are predicted.
+
+    Parameters
+    ----------
+    features, answers
+        One row and one number for each record.
+    """
+
+    features: Floats
+    answers: Floats
+
+    @classmethod
+    def draw(cls, columns: Columns, rows: int, number: int) -> MadeUp:
+        """Return one of the made-up tables."""
+        explained, tailed = KINDS[number % len(KINDS)]
+        generator = noise.generator(1000 + number)
+        features = _features(columns, rows, generator)
+        centred = features - features.mean(axis=0)
+        scaled = centred / np.maximum(centred.std(axis=0), 1e-9)
+        signal = scaled @ generator.standard_normal(columns.dimension)
+        rest = generator.standard_normal(rows)
+        if tailed:
+            rest = np.exp(0.7 * rest)
+        told = np.sqrt(explained) * _standard(signal) + np.sqrt(1 - explained) * _standard(rest)
+        middle, spread = generator.uniform(-0.6, 0.3), generator.uniform(0.08, 0.35)
+        if not columns.intercept:
+            # Who asks for a model without a constant has centred columns.
+            features, middle = centred, 0.0
+        return cls(features, np.clip(middle + spread * told, -1.0, 1.0))
+
+
+def _standard(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-9))
+
+
+def _features(columns: Columns, rows: int, generator: Any) -> Floats:
+    """Return the features of made-up records: numbers from −1 to 1, and categories."""
+    many = len(columns.sizes)
+    shared = max(1, many // 3)
+    loads = generator.choice([0.3, 1.0]) * generator.standard_normal((shared, many))
+    loads *= not columns.independent
+    latent = generator.standard_normal((rows, shared)) @ loads / np.sqrt(shared)
+    latent += generator.standard_normal((rows, many))
+    parts = []
+    for size, column in zip(columns.sizes, latent.T, strict=True):
+        values = _standard(column)
+        if size == 1 and generator.random() < 0.3 and not columns.independent:
+            # A long tail to the right, as amounts have.
+            wide = 0.3 * generator.uniform(0.5, 1.5) * np.exp(0.6 * values)
+            parts.append(np.clip(wide - 1, -1, 1)[:, None])
+        elif size == 1:
+            middle, spread = generator.uniform(-0.5, 0.5), generator.uniform(0.1, 0.4)
+            parts.append(np.clip(middle + spread * values, -1, 1)[:, None])
+        elif size == 2:
+            parts.append(np.where(values > generator.uniform(-1, 1), 1.0, -1.0)[:, None])
+        else:
+            edges = np.sort(generator.uniform(-2, 2, size - 1))
+            parts.append(np.eye(size)[np.searchsorted(edges, values)])
+    parts += [np.ones((rows, 1))] * columns.intercept
+    return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried: bounds on answers, radii of rows, and what is done to longer ones.
+
+    Parameters
+    ----------
+    bounds, radii, shapes
+        As in a rule of rows; in multiples of the response's spread and of the usual length.
+    """
+
+    bounds: tuple[float, ...]
+    radii: tuple[float, ...]
+    shapes: tuple[Shape, ...]
+
+
+class Rehearsals:
+    """Made-up tables on which candidates are compared, prepared for one situation.
+
+    Parameters
+    ----------
+    situation
+        The public facts.
+    goal
+        `"error"`: squared errors count; `"order"`: how well records are put in order.
+    """
+
+    def __init__(self, situation: Situation, goal: str) -> None:
+        self.situation, self.goal = situation, goal
+        self.setting = situation.setting
+        self._intervals = self._choices()
+        self._tables: dict[int, tuple[MadeUp, Floats, Floats, float, float]] = {}
+        self._rows: dict[tuple[int, float, str], tuple[Floats, Floats, Floats]] = {}
+
+    def _choices(self) -> dict[str, IntervalChoice]:
+        """Return the choice that is made for one column of each part that is paid for."""
+        situation, found = self.situation, {}
+        if situation.response == "paid":
+            found[RESPONSE] = IntervalChoice(situation.scaled(SHARES[RESPONSE]), situation.relation)
+        many = int(situation.columns.numbers.sum())
+        if situation.features == "paid" and many:
+            part = situation.scaled(SHARES[FEATURES] / many)
+            found[FEATURES] = IntervalChoice(part, situation.relation)
+        return found
+
+    def _table(self, number: int) -> tuple[MadeUp, Floats, Floats, float, float]:
+        """Return a made-up table, and the scales of its features and answers as they are paid."""
+        if number not in self._tables:
+            situation, generator = self.situation, noise.generator(2000 + number)
+            rows = situation.simulated
+            made = MadeUp.draw(situation.columns, rows + TESTED, number)
+            numbers = situation.columns.numbers
+            centre, spread = np.zeros(numbers.size), np.where(numbers, DECLARED_SPREAD, 1.0)
+            if FEATURES in self._intervals:
+                for column in np.flatnonzero(numbers):
+                    values = made.features[:rows, column]
+                    found = picked(self._intervals[FEATURES], values, generator)
+                    centre[column], spread[column] = found[0], max(found[1], LEAST_SPREAD)
+            middle, half = 0.0, DECLARED_SPREAD
+            if RESPONSE in self._intervals:
+                middle, half = picked(self._intervals[RESPONSE], made.answers[:rows], generator)
+            self._tables[number] = made, centre, spread, middle, max(half, LEAST_SPREAD)
+        return self._tables[number]
+
+    def _prepared(self, number: int, radius: float, shape: str) -> tuple[Floats, Floats, Floats]:
+        """Return rows to learn from, their weights, and rows to predict."""
+        key = (number, radius, shape)
+        if key not in self._rows:
+            made, centre, spread, _, _ = self._table(number)
+            columns = len(self.situation.columns.sizes) + self.situation.columns.intercept
+            size = radius * np.sqrt(max(columns, 1))
+            # A feature that a record does not have stays 0; numbers alone have a centre.
+            x = (made.features - centre) / spread / size
+            learnt = x[: self.situation.simulated]
+            length = np.sqrt(np.sum(learnt * learnt, axis=1))
+            shortened = np.minimum(1.0, 1.0 / np.maximum(length, 1e-12))
+            weights = shortened if shape == "weigh" else np.ones_like(shortened)
+            self._rows[key] = learnt * shortened[:, None], weights, x[self.situation.simulated :]
+        return self._rows[key]
+
+    def score(self, candidate: Candidate, tables: range) -> float:
+        """Return how good a candidate is on average over some of the made-up tables."""
+        return float(np.mean([self._score(candidate, number) for number in tables]))
+
+    def unhindered(self) -> float:
+        """Return how good least squares would be without noise and cuts."""
+        found = []
+        for number in COMPARED:
+            made, rows = self._table(number)[0], self.situation.simulated
+            weights = np.linalg.lstsq(made.features[:rows], made.answers[:rows], rcond=None)[0]
+            found.append(self._judged(made.features[rows:] @ weights, made.answers[rows:]))
+        return float(np.mean(found))
+
+    def _score(self, candidate: Candidate, number: int) -> float:
+        made, _, _, middle, half = self._table(number)
+        x, weights, tested = self._prepared(number, candidate.radius, candidate.shape)
+        bound = min(candidate.estimator.answer_bound * half, 1.0 + abs(middle))
+        answers = np.clip((made.answers[: len(x)] - middle) / bound, -1.0, 1.0) * weights
+        generator = noise.generator(3000 + number)
+        fit = candidate.estimator.rehearsed(self.setting, x, answers, generator)
+        return self._judged(middle + bound * (tested @ fit.weights), made.answers[len(x) :])
+
+    def _judged(self, guesses: Floats, truth: Floats) -> float:
+        """Return how good guesses are; they are cut to the declared range as a model's are."""
+        if self.goal == "order":
+            return _agreement(guesses, truth)
+        left = float(np.mean((np.clip(guesses, -1.0, 1.0) - truth) ** 2))
+        # Logarithms: tables of all kinds count alike, and a model that is far off counts as such.
+        return -float(np.log(max(left, 1e-12) / max(float(np.var(truth)), 1e-12)))
+
+
+def picked(choice: IntervalChoice, values: Floats, generator: Any) -> tuple[float, float]:
+    """Return the middle and half width of an interval that would be chosen for public values."""
+    scores = choice.scores(np.ones(values.size, dtype=np.int64), np.sort(values))
+    # Permute-and-flip is the largest of the scores with exponential noise.
+    drawn = scores * float(choice.primitive.rate) + generator.standard_exponential(scores.size)
+    return choice.read(int(np.argmax(drawn)))
+
+
+def _agreement(first: Floats, second: Floats) -> float:
+    """Return Spearman's rank correlation, 0 where one is constant."""
+    ranks = [_ranks(values) for values in (first, second)]
+    centred = [rank - rank.mean() for rank in ranks]
+    size = float(np.sqrt((centred[0] @ centred[0]) * (centred[1] @ centred[1])))
+    return float(centred[0] @ centred[1]) / size if size > 0 else 0.0
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return ranks, averaged over ties."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[which.ravel()])
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best candidate of a search.
+
+    Parameters
+    ----------
+    candidate
+        The best one.
+    score
+        How good it was on made-up tables: the mean rank correlation, or the mean logarithm of how
+        many times smaller its squared error was than the target's variance.
+    """
+
+    candidate: Candidate
+    score: float
+
+
+def search(rehearsals: Rehearsals, families: tuple[Candidate, ...], grid: Grid) -> Found:
+    """Return the best candidate: each family is improved in turns, then all are compared anew.
+
+    Parameters
+    ----------
+    rehearsals
+        The made-up tables.
+    families
+        Where the search begins.
+    grid
+        What is tried.
+    """
+    improved = [_improved(rehearsals, start, grid) for start in families]
+    found = [Found(best, rehearsals.score(best, COMPARED)) for best in improved]
+    return max(found, key=lambda one: one.score)
+
+
+def _improved(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
+    """Return a candidate that does better: another bound, then other rows, then a bound again."""
+    best, score = start, rehearsals.score(start, SEARCHED)
+    for turn in range(3):
+        if turn == 1:
+            ways = [replace(best, radius=r, shape=s) for r in grid.radii for s in grid.shapes]
+        else:
+            ways = [best.with_bound(bound) for bound in grid.bounds]
+        before = best
+        for way in ways:
+            other = rehearsals.score(way, SEARCHED)
+            if other > score:
+                best, score = way, other
+        if turn == 1 and best == before:
+            break
+    return best

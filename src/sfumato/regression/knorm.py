@@ -1,0 +1,191 @@
+"""Linear regression by Euclidean K-norm noise on sums over rows: pure ε, fitted afterwards.
+
+Noise of one radius falls on one vector: Σ y·x, and beside it either Σ |x|², from which second
+moments are guessed, or all of Σ x xᵀ. Where features are few or ε is large the whole matrix is
+better, else the guess. Proof: docs/proofs/k-norm-regression.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.knorm import KNormNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import pure_within
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.rounding import sqrt_up
+from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.regression.rows import ANSWER, ROW, Moments, Rows
+from sfumato.regression.shrinkage import shrunken
+
+__all__ = ["SUMS", "KNormEstimator"]
+
+Floats = NDArray[np.float64]
+Integers64 = NDArray[np.int64]
+
+SUMS = "sums"
+#: Products of a feature with itself, and of two features, have these whole weights: 99² is 1 more
+#: than 2·70², so that the weighed upper triangle is about as long as the whole matrix.
+SQUARE, CROSS = 70, 99
+#: The weights of Σ y·x and Σ |x|²: 12² + 5² = 13², and a trace that costs nothing if replaced.
+TRACE = {Relation.ADD_REMOVE: (12, 5), Relation.REPLACE_ONE: (2, 3)}
+#: Whole numbers up to this are floats.
+LARGEST = 2**53
+
+
+@dataclass(frozen=True)
+class KNormEstimator:
+    """K-norm noise on sums over rows.
+
+    Parameters
+    ----------
+    matrix
+        Whether the whole matrix of second moments is measured, or its trace alone.
+    profile
+        Without the matrix, how large the second moments of the features are taken to be, one
+        beside the other; by default all alike.
+    constant
+        The square of the last feature where every record has the same, so that records times it
+        is its second moment; 0 where there is none.
+    answer_bound
+        Where answers are best cut, in standard deviations of the response.
+    """
+
+    matrix: bool = False
+    profile: tuple[float, ...] | None = None
+    constant: float = 0.0
+    answer_bound: float = 1.5
+
+    @property
+    def name(self) -> str:
+        """What it is called, in words."""
+        return "K-norm noise on second moments" if self.matrix else "K-norm noise on Xᵀy"
+
+    @property
+    def needs_delta(self) -> bool:
+        """No: the noise is for pure ε."""
+        return False
+
+    def check(self, setting: Setting) -> None:
+        """Raise where the profile is that of other features."""
+        if self.profile is not None and (
+            len(self.profile) != setting.dimension or min(self.profile) <= 0
+        ):
+            raise ValueError("profile must have a positive number for each feature")
+
+    def _beside(self, size: int, relation: Relation) -> tuple[int, Integers64]:
+        """Return the whole weights of Σ y·x, and of Σ |x|² or the upper triangle of Σ x xᵀ."""
+        if self.matrix:
+            i, j = np.triu_indices(size)
+            return CROSS, np.where(i == j, SQUARE, CROSS).astype(np.int64)
+        linear, trace = TRACE[relation]
+        return linear, np.array([trace], dtype=np.int64)
+
+    def sensitivity(self, relation: Relation) -> Fraction:
+        """Return how far one record moves the weighed sums at most, in L2."""
+        unit = ROW * ANSWER
+        if self.matrix and relation is Relation.ADD_REMOVE:
+            return CROSS * unit * sqrt_up(Fraction(3, 2))
+        if self.matrix:
+            return Fraction(2 * CROSS * unit)
+        linear, trace = TRACE[relation]
+        longest = 2 * linear if relation is Relation.REPLACE_ONE else isqrt(linear**2 + trace**2)
+        return Fraction(longest * unit)
+
+    def noise(self, setting: Setting) -> KNormNoise:
+        """Return the noise on the weighed sums."""
+        size = setting.dimension
+        return KNormNoise(
+            dimension=size + (size * (size + 1) // 2 if self.matrix else 1),
+            sensitivity=self.sensitivity(setting.relation),
+            epsilon=pure_within(setting.limit),
+        )
+
+    def deviation(self, setting: Setting) -> float:
+        """Return the standard deviation of the noise on one sum Σ y·x, for rows of length 1."""
+        noise = self.noise(setting)
+        linear, _ = self._beside(setting.dimension, setting.relation)
+        # A radius of Gamma(D, s) has mean square D(D + 1)s², shared by D coordinates.
+        return float(noise.scale) * sqrt(noise.dimension + 1) / linear / (ROW * ANSWER)
+
+    def steps(self, setting: Setting) -> tuple[PlanStep, ...]:
+        """Return the one step, and how its noise compares with what one record adds."""
+        noise, deviation = self.noise(setting), self.deviation(setting)
+        error = "the fewer records for so much noise, the worse"
+        if setting.records is not None:
+            share = deviation / setting.records * setting.dimension
+            error = f"weights off by about {share:.3g} each, where 1 explains an answer wholly"
+        step = PlanStep(
+            what=f"{noise.dimension:,} sums of products",
+            loss=setting.limit,
+            noise=f"± {deviation:,.4g} (1 s.d.) on each, of which one record adds at most 1",
+            error=error,
+            figures={"margin": deviation},
+        )
+        return (step,)
+
+    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
+        """Add noise to the sums, once."""
+        sums = self._weighed(rows.moments(), setting.relation)
+        budget.measure(self.noise(setting), sums, label=SUMS)
+
+    def _weighed(self, moments: Moments, relation: Relation) -> Floats:
+        """Return the weighed sums in one vector of whole numbers, as floats. Private."""
+        linear, beside = self._beside(len(moments.xy), relation)
+        second = np.array([np.trace(moments.xx)])
+        if self.matrix:
+            second = moments.xx[np.triu_indices(len(moments.xy))]
+        sums = np.concatenate([moments.xy, second])
+        weights = np.concatenate([np.full(len(moments.xy), linear), beside])
+        # Cutting brings no two vectors further apart; it takes more than 5 million records.
+        most = LARGEST // weights
+        return np.asarray(np.clip(sums, -most, most) * weights, dtype=np.float64)
+
+    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
+        """Return the weights that shrink the noise away."""
+        return self._fitted(setting, self.noise(setting).read(transcript[SUMS]) / (ROW * ANSWER))
+
+    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+        """Return the weights that made-up public rows would have got."""
+        linear, beside = self._beside(x.shape[1], setting.relation)
+        second = np.array([np.sum(x * x)])
+        if self.matrix:
+            second = (x.T @ x)[np.triu_indices(x.shape[1])]
+        noise = self.noise(setting)
+        direction = generator.standard_normal(noise.dimension)
+        radius = generator.gamma(noise.dimension, float(noise.scale) / (ROW * ANSWER))
+        found = np.concatenate([linear * (x.T @ y), beside * second])
+        return self._fitted(setting, found + radius * direction / np.linalg.norm(direction))
+
+    def _guessed(self, trace: float, setting: Setting) -> Floats:
+        """Return the second moments of features that add up to a trace."""
+        profile = np.ones(setting.dimension) if self.profile is None else np.array(self.profile)
+        if not self.constant or setting.records is None or len(profile) == 1:
+            return np.asarray(trace * profile / profile.sum())
+        last = min(self.constant * setting.records, trace / 2)
+        others = (trace - last) * profile[:-1] / profile[:-1].sum()
+        return np.append(others, last)
+
+    def _fitted(self, setting: Setting, noisy: Floats) -> LinearFit:
+        """Return the weights, from the noisy weighed sums of rows of length at most 1."""
+        size = setting.dimension
+        linear, beside = self._beside(size, setting.relation)
+        deviation = self.deviation(setting)
+        slope, second = noisy[:size] / linear, noisy[size:] / beside
+        if not self.matrix:
+            # Less than the noise cannot be told from none.
+            trace = max(float(second[0]), deviation * linear / float(beside[0]))
+            moments = np.diag(self._guessed(trace, setting))
+            return LinearFit(shrunken(moments, slope, deviation))
+        matrix = np.zeros((size, size))
+        matrix[np.triu_indices(size)] = second
+        matrix = matrix + np.triu(matrix, 1).T
+        # Off the diagonal the noise is that of the slope: both have the same weight.
+        return LinearFit(shrunken(matrix, slope, deviation, deviation))

@@ -1,0 +1,259 @@
+"""The default linear regression: the estimator that does best on made-up tables of this size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, log2
+from typing import Any, ClassVar
+
+from sfumato.data.table import TablePublic
+from sfumato.privacy.loss import GDP
+from sfumato.privacy.parameters import OneOf, OrNone, Positive, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.regression.adassp import AdaSSPEstimator
+from sfumato.regression.auxiliary import (
+    Candidate,
+    Columns,
+    Found,
+    Grid,
+    Rehearsals,
+    Situation,
+    search,
+)
+from sfumato.regression.boosted import BoostedEstimator
+from sfumato.regression.design import Design
+from sfumato.regression.estimator import Estimator, Said, Setting
+from sfumato.regression.knorm import KNormEstimator
+from sfumato.regression.knorm_regression import second_moments
+from sfumato.regression.knorm_ridge import RidgedKNormEstimator
+from sfumato.regression.linear_method import LinearMethod
+from sfumato.regression.objective import ObjectiveEstimator
+from sfumato.regression.preparation import Preparation
+from sfumato.regression.rows import RowRule
+
+__all__ = ["LinearRegression"]
+
+#: Where the search among pure estimators begins, and where among those for a delta.
+GUESSING = KNormEstimator(matrix=False)
+PURE: tuple[Any, ...] = (
+    ObjectiveEstimator(),
+    KNormEstimator(matrix=True),
+    RidgedKNormEstimator(ridge=0.5),
+    RidgedKNormEstimator(ridge=2.0),
+)
+GAUSSIAN: tuple[Any, ...] = (
+    AdaSSPEstimator(),
+    AdaSSPEstimator(balance=100.0),
+    BoostedEstimator(rounds=10, residual_bound=0.5),
+    BoostedEstimator(rounds=3, residual_bound=1.0),
+)
+GRID = Grid(
+    bounds=(0.1, 0.4, 1.0, 2.0, 3.0, 6.0),
+    radii=(0.5, 1.0, 2.0),
+    shapes=("weigh", "clip"),
+)
+#: Where nothing is known about the number of records before they are counted.
+GUESS = 1000.0
+
+
+@lru_cache(maxsize=256)
+def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
+    """Return the best way to fit in a situation."""
+    guessing = replace(GUESSING, profile=situation.columns.profile)
+    estimators = (guessing, *(GAUSSIAN if isinstance(situation.limit, GDP) else PURE))
+    usual = min(grid.radii, key=lambda radius: abs(radius - 1))
+    families = tuple(Candidate(one, usual, grid.shapes[0]) for one in estimators)
+    if len(grid.bounds) == 1:
+        families = tuple(family.with_bound(grid.bounds[0]) for family in families)
+    return search(Rehearsals(situation, goal), families, grid)
+
+
+@lru_cache(maxsize=256)
+def unhindered(situation: Situation, goal: str) -> float:
+    """Return how good a fit without noise would be."""
+    return Rehearsals(situation, goal).unhindered()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearRegression(LinearMethod):
+    """Release a linear model of one column by the others, as well as can be for the budget.
+
+    The estimator, where the target is cut, how long rows may be, and whether the scales of columns
+    are worth their price are chosen on made-up tables with as many records and columns, under the
+    same budget; the plan says what was chosen and how well it did.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table.
+    target
+        The column that is explained: of numbers or dates. A record whose target is missing counts
+        as a row of zeros.
+    delta
+        If given, the guarantee is (epsilon, delta), and normal noise may be used; without it the
+        guarantee is pure.
+    goal
+        `"error"`: predictions are to be close to the target; `"order"`: they are to put records
+        in the right order.
+    auxiliary
+        What made-up tables are like: `"ordinary"`: their columns have to do with each other;
+        `"independent"`: they have not, as where records were prepared to that end.
+    categories
+        `"indicators"`: a weight for each category; `"places"`: one for the column, for the place
+        of a category in the declared list.
+    intercept
+        Whether the model has a constant term.
+    response, features
+        Whether where the target, or the other columns, lie and how far they spread is chosen
+        privately (`"paid"`, for a tenth of the budget each) or taken from their declared range
+        (`"declared"`); `"auto"`: whatever does better on made-up tables.
+    bound, radius, rows
+        As for `KNormRegression`; by default what does best on made-up tables. An estimator that
+        cuts what its model leaves of the target cuts that at the bound.
+
+    Notes
+    -----
+    Privacy: the choice is made of public facts, and of the noisy number of records where that is
+    private; each estimator is proved by itself (docs/proofs/linear-regression.md).
+    """
+
+    proof: ClassVar[str] = "linear-regression.md"
+
+    goal: str = parameter(OneOf(("error", "order")), "error")
+    auxiliary: str = parameter(OneOf(("ordinary", "independent")), "ordinary")
+    response: str = parameter(OneOf(("auto", "paid", "declared")), "auto")
+    radius: Any = parameter(OrNone(Positive()), None)
+    rows: Any = parameter(OrNone(OneOf(("weigh", "clip"))), None)
+
+    @property
+    def _grid(self) -> Grid:
+        """What is tried: what the custodian fixed is not."""
+        return Grid(
+            GRID.bounds if self.bound is None else (float(Fraction(self.bound)),),
+            GRID.radii if self.radius is None else (float(Fraction(self.radius)),),
+            GRID.shapes if self.rows is None else (self.rows,),
+        )
+
+    def _situation(
+        self, public: TablePublic, design: Design, records: float | None, arm: tuple[str, str]
+    ) -> Situation:
+        """Return the public facts; numbers of records are powers of √2, so that few differ."""
+        limit, relation = self.record_budget(public)
+        about = max(GUESS if records is None else records, 1.0)
+        return Situation(
+            columns=replace(
+                Columns.of(public, design), independent=self.auxiliary == "independent"
+            ),
+            relation=relation,
+            limit=limit,
+            records=float(round(2 ** (round(2 * log2(about)) / 2))),
+            count=public.rows is None,
+            response=arm[0],
+            features=arm[1],
+        )
+
+    def _arm(self, public: TablePublic, design: Design) -> tuple[str, str]:
+        """Return whether the scales of the target and of the features are paid for. Public."""
+        about = public.rows if public.rows is not None else public.rows_about
+        if about is None:
+            # Nothing is known that could tell: the target's scale alone is nearly always worth it.
+            response = "paid" if self.response == "auto" else self.response
+            return response, "declared" if self.features == "auto" else self.features
+        arms = [
+            (response, features)
+            for response in (("paid", "declared") if self.response == "auto" else (self.response,))
+            for features in (("declared", "paid") if self.features == "auto" else (self.features,))
+            if (response, features) != ("declared", "paid") or "auto" not in self._paid
+        ]
+        return max(arms, key=lambda arm: self._found(public, design, float(about), arm).score)
+
+    @property
+    def _paid(self) -> tuple[str, str]:
+        return self.response, self.features
+
+    def _found(
+        self, public: TablePublic, design: Design, records: float | None, arm: tuple[str, str]
+    ) -> Found:
+        return found_for(self._situation(public, design, records, arm), self.goal, self._grid)
+
+    def preparation(self, public: TablePublic) -> Preparation:
+        """Return what is paid for before the fit."""
+        limit, relation = self.record_budget(public)
+        design = self.design(public)
+        response, features = self._arm(public, design)
+        return Preparation(
+            public=public,
+            design=design,
+            limit=limit,
+            relation=relation,
+            count=public.rows is None,
+            response=response,
+            features=features,
+        )
+
+    def estimator(self, public: TablePublic) -> Estimator:
+        """Return what finds the weights, as far as is known before anything is counted."""
+        return self.chosen(public, self._planned(public))
+
+    def chosen(self, public: TablePublic, setting: Setting) -> Estimator:
+        """Return what finds the weights for so many records."""
+        estimator: Any = self._candidate(public, setting.records).estimator
+        if getattr(estimator, "profile", None) is not None:
+            # Made-up tables have no codes outside the order of a number; the design may.
+            profile = second_moments(public, self.design(public))
+            estimator = replace(estimator, profile=profile)
+        return estimator  # type: ignore[no-any-return]
+
+    def _candidate(self, public: TablePublic, records: float | None) -> Candidate:
+        design = self.design(public)
+        return self._found(public, design, records, self._arm(public, design)).candidate
+
+    def rule(self, public: TablePublic, said: Said, estimator: Estimator) -> RowRule:
+        """Return what becomes of a record."""
+        candidate = self._candidate(public, self.setting(public, said).records)
+        return self.preparation(public).rule(
+            said,
+            bound=float(candidate.estimator.answer_bound),
+            radius=candidate.radius,
+            shape=candidate.shape,
+        )
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what is paid for, what the estimator measures, and why it was chosen."""
+        plan = super().plan(public)
+        return replace(plan, notes=(*plan.notes, *self._reasons(public)))
+
+    def _told(self, score: float) -> float:
+        """Return a score as a share of what could be told."""
+        return max(score if self.goal == "order" else 1 - exp(-score), 0.0)
+
+    def _reasons(self, public: TablePublic) -> list[str]:
+        """Return what was chosen, in sentences."""
+        design, records = self.design(public), self._planned(public).records
+        arm = self._arm(public, design)
+        found = self._found(public, design, records, arm)
+        situation = self._situation(public, design, records, arm)
+        what = "of the order of records" if self.goal == "order" else "of the target's variance"
+        notes = [
+            f"Chosen on made-up tables of about {situation.records:,.0f} records: "
+            f"{found.candidate.estimator.name}. It told {self._told(found.score):.0%} {what}; "
+            f"without noise {self._told(unhindered(situation, self.goal)):.0%} could be told there."
+        ]
+        if records is None:
+            notes.append(
+                "How many records there are is not known: they are counted first, and the choice "
+                "is made for that number. Declare rows_about for a plan that fits."
+            )
+        if found.score <= 0:
+            notes.append("For so few records and so small a budget no model is worth its price.")
+        if self.delta is not None and records is not None:
+            pure = replace(self, delta=None)
+            other = pure._found(public, design, records, pure._arm(public, design))
+            if other.score > found.score:
+                notes.append(
+                    "Without a delta, under pure ε, it would do better here "
+                    f"({self._told(other.score):.0%}): leave delta out."
+                )
+        return notes

@@ -1,0 +1,258 @@
+"""Linear models of many columns at once: what the other columns are like is measured once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.knorm import KNormNoise
+from sfumato.mechanisms.normal import NormalNoise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_within
+from sfumato.privacy.method import Method
+from sfumato.privacy.parameters import DELTA, Flag, Names, OneOf, OrNone, Positive, parameter
+from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.rounding import sqrt_up
+from sfumato.privacy.transcript import Transcript
+from sfumato.regression.adassp import lifted
+from sfumato.regression.design import Design, Factor
+from sfumato.regression.estimator import Said
+from sfumato.regression.knorm import CROSS, LARGEST, SQUARE
+from sfumato.regression.model import RegressionModel
+from sfumato.regression.models import RegressionModels
+from sfumato.regression.preparation import FEATURES, Preparation
+from sfumato.regression.response_rows import ManyRows
+from sfumato.regression.rows import ANSWER, ROW, RowRule, answering
+
+__all__ = ["ManyResponses"]
+
+Floats = NDArray[np.float64]
+
+MOMENTS = "moments"
+FIT = "fit"
+_gaussian = lru_cache(maxsize=256)(GDP.within)
+
+
+def squared_sensitivity(relation: Relation) -> Fraction:
+    """Return how far one record moves all weighed sums at most, squared.
+
+    Added or removed it moves the matrix by ½ and the products with responses by 1, in squared
+    units of their weight; replaced, both together by 4 (docs/proofs/many-responses.md).
+    """
+    units = Fraction(3, 2) if relation is Relation.ADD_REMOVE else Fraction(4)
+    return units * CROSS**2 * ROW**2 * ANSWER**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyResponses(Method[Table, RegressionModels]):
+    """Release linear models of many columns by the same others, for the price of one release.
+
+    The sums of products of the columns that explain serve all targets; all sums get their noise at
+    once. A record whose target is missing counts as one at the middle of its declared range, so
+    the weights of a target that many records lack are too small by that share; the order of
+    predictions does not suffer.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss for one unit of the table, for all models together.
+    targets
+        The columns that are explained, of numbers or dates; all others explain.
+    delta
+        If given, the guarantee is (epsilon, delta) and noise is normal, whose size does not grow
+        with the number of sums; without it the guarantee is pure.
+    categories, intercept, radius
+        As for `LinearRegression`; a row that is too long is shortened.
+    features
+        `"declared"`: the scales of columns that explain are taken from their declared ranges;
+        `"paid"`: they are chosen privately, for a tenth of the budget.
+    bound
+        Where each target is cut, in multiples of a sixth of its declared range.
+    length
+        Where the targets of a record are shortened together, as a share of the length they have
+        if every one is at its bound.
+    ridge
+        The smallest eigenvalue that the matrix of products is lifted to, in multiples of √p and
+        of the noise on a square.
+
+    Notes
+    -----
+    Privacy: a row of features and a row of responses both have length at most 1, so one record
+    moves all sums of products together as far as it would with one response
+    (docs/proofs/many-responses.md).
+    """
+
+    kind: ClassVar[str] = "table"
+    proof: ClassVar[str] = "many-responses.md"
+
+    targets: Any = parameter(Names())
+    delta: Number | None = parameter(OrNone(DELTA), None)
+    categories: str = parameter(OneOf(("indicators", "places")), "indicators")
+    intercept: bool = parameter(Flag(), True)
+    features: str = parameter(OneOf(("declared", "paid")), "declared")
+    bound: Number = parameter(Positive(), 2)
+    length: Number = parameter(Positive(), "1/2")
+    radius: Number = parameter(Positive(), 1)
+    ridge: Number = parameter(Positive(), 1)
+
+    def loss(self) -> Loss:
+        """Return ε, or (ε, δ)."""
+        return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
+
+    def working_loss(self) -> Loss:
+        """Return ε, or the largest μ² that implies (ε, δ)."""
+        limit = self.loss()
+        return _gaussian(limit) if isinstance(limit, ApproxDP) else limit
+
+    def design(self, public: TablePublic, target: str) -> Design:
+        """Return how records become features; no target explains another."""
+        left_out = set(public.schema.indices(self.targets))
+        places = self.categories == "places"
+        factors = tuple(
+            Factor.of(public, column, places=places)
+            for column, size in enumerate(public.sizes)
+            if column not in left_out and size > 1
+        )
+        return Design(factors, answering(public, target), self.intercept)
+
+    def check(self, public: TablePublic) -> None:
+        """Raise where a column is unknown or no number, or nothing is left to explain with."""
+        super().check(public)
+        for target in self.targets:
+            if self.design(public, target).dimension == 0:
+                raise ValueError("there is no column to explain the targets with, and no intercept")
+
+    def preparation(self, public: TablePublic) -> Preparation:
+        """Return what is paid for before the fit."""
+        limit, relation = self.record_budget(public)
+        return Preparation(
+            public=public,
+            design=self.design(public, self.targets[0]),
+            limit=limit,
+            relation=relation,
+            count=False,
+            response="declared",
+            features=self.features,
+        )
+
+    def rules(self, public: TablePublic, said: Said) -> tuple[RowRule, ...]:
+        """Return what becomes of a record, for each response."""
+        rule = self.preparation(public).rule(
+            said,
+            bound=float(Fraction(self.bound)),
+            radius=float(Fraction(self.radius)),
+            shape="clip",
+        )
+        designs = (self.design(public, target) for target in self.targets)
+        return tuple(replace(rule, design=design) for design in designs)
+
+    @property
+    def _length(self) -> float:
+        """What rows of responses are divided by."""
+        return float(Fraction(self.length)) * sqrt(len(self.targets))
+
+    def noise(self, public: TablePublic) -> KNormNoise | NormalNoise:
+        """Return the noise on all weighed sums."""
+        preparation = self.preparation(public)
+        size = preparation.design.dimension
+        many = size * (size + 1) // 2 + size * len(self.targets)
+        squared = squared_sensitivity(preparation.relation)
+        limit = preparation.limit.share(preparation.rest)
+        if isinstance(limit, GDP):
+            return NormalNoise(
+                shape=(many,), squared_sensitivity=squared, mu_squared=limit.mu_squared
+            )
+        return KNormNoise(dimension=many, sensitivity=sqrt_up(squared), epsilon=pure_within(limit))
+
+    def _deviation(self, noise: KNormNoise | NormalNoise) -> float:
+        """Return the standard deviation of the noise on one weighed sum."""
+        if isinstance(noise, NormalNoise):
+            return noise.standard_deviation
+        # A radius of Gamma(D, s) has mean square D(D + 1)s², shared by D coordinates.
+        return float(noise.scale) * sqrt(noise.dimension + 1)
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what is measured, and how its noise compares with what one record adds."""
+        self.check(public)
+        preparation, noise = self.preparation(public), self.noise(public)
+        _, relation = self.record_budget(public)
+        group = public.contribution * (1 if relation is public.relation else 2)
+        steps = []
+        if preparation.columns:
+            choice = preparation.choice(FEATURES)
+            steps.append(
+                PlanStep(
+                    what=f"where {len(preparation.columns)} columns lie and how far they spread",
+                    loss=preparation.slice(FEATURES).group(group),
+                    noise=f"a choice among {choice.primitive.candidates:,} intervals each",
+                    error=f"ends off by at most {choice.ranks:,.4g} records, 19 times in 20",
+                    figures={"margin": choice.ranks},
+                )
+            )
+        one = self._deviation(noise) / CROSS / ROW / ANSWER
+        steps.append(
+            PlanStep(
+                what=f"sums of products of {preparation.design.dimension} features, and with "
+                f"{len(self.targets)} targets",
+                loss=preparation.limit.share(preparation.rest).group(group),
+                noise=f"± {one:,.4g} (1 s.d.) on each, of which one record adds at most 1",
+                error="the more targets, the less of a record's length is left to each",
+                figures={"margin": one * self._length},
+            )
+        )
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=tuple(steps))
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        public = data.public
+        preparation = self.preparation(public)
+        said = preparation.measure(data, budget)
+        xx, xy = ManyRows(self.rules(public, said), self._length, data).sums()
+        i, j = np.triu_indices(len(xx))
+        sums = np.concatenate([xx[i, j], xy.ravel()])
+        weights = np.append(np.where(i == j, SQUARE, CROSS), np.full(xy.size, CROSS))
+        # Cutting brings no two vectors further apart.
+        most = LARGEST // weights
+        weighed = np.clip(sums, -most, most) * weights
+        noise = self.noise(public)
+        value = weighed if isinstance(noise, NormalNoise) else weighed.astype(np.float64)
+        budget.take(preparation.rest, FIT).measure(noise, value, label=MOMENTS)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModels:
+        noise, rules = self.noise(public), self.rules(public, transcript)
+        said = transcript[MOMENTS]
+        read = noise.read(said) if isinstance(noise, KNormNoise) else said.astype(np.float64)
+        found = self._fitted(read / (ROW * ANSWER), rules[0].dimension, self._deviation(noise))
+        models = {
+            target: self._model(public, rule, weights)
+            for target, rule, weights in zip(self.targets, rules, found.T, strict=True)
+        }
+        return RegressionModels(models)
+
+    def _fitted(self, noisy: Floats, size: int, deviation: float) -> Floats:
+        """Return the weights of all targets, for rows of length at most 1."""
+        i, j = np.triu_indices(size)
+        matrix = np.zeros((size, size))
+        matrix[i, j] = noisy[: len(i)] / np.where(i == j, SQUARE, CROSS)
+        matrix = matrix + np.triu(matrix, 1).T
+        slopes = noisy[len(i) :].reshape(size, -1) / CROSS
+        floor = float(Fraction(self.ridge)) * sqrt(size) * deviation / SQUARE / (ROW * ANSWER)
+        return np.column_stack([lifted(matrix, slope, floor) for slope in slopes.T])
+
+    def _model(self, public: TablePublic, rule: RowRule, weights: Floats) -> RegressionModel:
+        """Return the model of one target."""
+        own = rule.to_design(public) @ (self._length * weights)
+        return RegressionModel(
+            public,
+            rule.design,
+            own[:-1],
+            offset=float(own[-1]) + rule.response_centre,
+            about="It was found from noisy sums of products that serve all targets.",
+        )

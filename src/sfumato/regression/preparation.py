@@ -1,0 +1,188 @@
+"""What is paid for before a model is fitted: how many records, where they lie, how far they spread.
+
+Means and spreads of private columns are private. A rule of rows is made either of declared bounds
+or of what was chosen here, from slices of the budget; nothing else may enter it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import Loss, PureDP, pure_within
+from sfumato.regression.design import Design
+from sfumato.regression.estimator import Said
+from sfumato.regression.intervals import IntervalChoice
+from sfumato.regression.rows import RowRule, Shape, numeric, places_of
+
+__all__ = ["Preparation"]
+
+Floats = NDArray[np.float64]
+
+COUNT, RESPONSE, FEATURES = "count", "response", "features"
+#: Shares of the budget, for what is paid.
+SHARES = {COUNT: Fraction(1, 50), RESPONSE: Fraction(1, 10), FEATURES: Fraction(1, 10)}
+#: The response is found well where records times ε of its slice come to this; with a public number
+#: of records its share is chosen for that, between these two.
+WELL_FOUND = 70
+LEAST_SHARE, LARGEST_SHARE = Fraction(1, 20), Fraction(1, 3)
+#: Where it is not paid for, a number is taken to spread by this part of half its declared range.
+DECLARED_SPREAD = 1 / 3
+#: A spread is never taken to be less than this part of half the declared range.
+LEAST_SPREAD = 2.0**-12
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Which of the number of records, the response's and the features' scales are paid for.
+
+    Parameters
+    ----------
+    public
+        What is public about the table.
+    design
+        Which features records have.
+    limit, relation
+        The whole budget for one record, and what a neighbour is.
+    count
+        Whether records are counted: where their number is private.
+    response, features
+        `"paid"` or `"declared"`.
+    """
+
+    public: TablePublic
+    design: Design
+    limit: Loss
+    relation: Relation
+    count: bool
+    response: str
+    features: str
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """The share of the budget that each paid part costs."""
+        paid = {COUNT: self.count, RESPONSE: self.response == "paid", FEATURES: bool(self.columns)}
+        shares = {**SHARES, RESPONSE: self._response_share()}
+        return {name: shares[name] for name, wanted in paid.items() if wanted}
+
+    def _response_share(self) -> Fraction:
+        """Return the share of the response: the less, the more records there are. Public."""
+        about = self.public.rows if self.public.rows is not None else self.public.rows_about
+        if not about:
+            return SHARES[RESPONSE]
+        wanted = WELL_FOUND / (about * pure_within(self.limit))
+        if not isinstance(self.limit, PureDP):
+            # Concentrated and Gaussian losses grow with the square of ε.
+            wanted *= wanted
+        return min(max(wanted.limit_denominator(1000), LEAST_SHARE), LARGEST_SHARE)
+
+    @property
+    def rest(self) -> Fraction:
+        """The share of the budget that is left for the fit."""
+        return 1 - sum(self.shares.values(), Fraction(0))
+
+    @property
+    def columns(self) -> list[int]:
+        """The features whose centre and spread are paid for."""
+        if self.features != "paid":
+            return []
+        return np.flatnonzero(numeric(self.public, self.design)).tolist()
+
+    def slice(self, name: str) -> Loss:
+        """Return what a part may cost, for one record."""
+        return self.limit.share(self.shares[name])
+
+    @property
+    def counting(self) -> CountNoise:
+        """The noise on the number of records, of which one is one."""
+        return count_noise((1,), self.slice(COUNT), self.relation)
+
+    def choice(self, name: str) -> IntervalChoice:
+        """Return the choice that is made for one column of a part."""
+        many = max(len(self.columns), 1) if name == FEATURES else 1
+        return IntervalChoice(self.slice(name).share(Fraction(1, many)), self.relation)
+
+    def measure(self, data: Table, budget: Budget) -> dict[str, Any]:
+        """Pay for the parts, and return what was said."""
+        said: dict[str, Any] = {}
+        for name, share in self.shares.items():
+            part = budget.take(share, name)
+            if name == COUNT:
+                rows = np.array([data.counts.rows], dtype=np.int64)
+                said[COUNT] = part.measure(self.counting, rows, label=COUNT)
+            elif name == RESPONSE:
+                column = self.design.response.column
+                said[RESPONSE] = self._chosen(data, part, RESPONSE, column, RESPONSE)
+            else:
+                for feature in self.columns:
+                    label = feature_label(feature)
+                    column = self.design.columns[int(self.design.owner[feature])]
+                    said[label] = self._chosen(data, part, FEATURES, column, label)
+        return said
+
+    def _chosen(self, data: Table, part: Budget, name: str, column: int, label: str) -> Any:
+        """Choose an interval for one column."""
+        places = places_of(self.public.schema.columns[column].coding)
+        (counts,) = data.counts.marginals([(column,)])
+        choice = self.choice(name)
+        scores = choice.scores(counts[: places.size].astype(np.int64), places)
+        return part.measure(choice.primitive, scores, label=label)
+
+    def records(self, said: Said) -> float | None:
+        """Return how many records there are, as far as is public by now; at least 1."""
+        if self.public.rows is not None:
+            return float(max(self.public.rows, 1))
+        return float(max(int(said[COUNT][0]), 1)) if self.count and COUNT in said else None
+
+    def rule(self, said: Said, *, bound: float, radius: float, shape: Shape) -> RowRule:
+        """Return the rule of rows.
+
+        Parameters
+        ----------
+        said
+            What was said to the parts that were paid for.
+        bound
+            Where answers are cut, in spreads of the response.
+        radius
+            Where rows are shortened, as a multiple of their usual length.
+        shape
+            What is done to rows that are longer.
+        """
+        numbers = numeric(self.public, self.design)
+        centre = np.zeros(self.design.dimension)
+        spread = np.where(numbers, DECLARED_SPREAD, 1.0)
+        for feature in self.columns:
+            chosen = int(said[feature_label(feature)])
+            centre[feature], half = self.choice(FEATURES).read(chosen)
+            spread[feature] = max(half, LEAST_SPREAD)
+        middle, half = 0.0, DECLARED_SPREAD
+        if self.response == "paid":
+            middle, half = self.choice(RESPONSE).read(int(said[RESPONSE]))
+        return RowRule(
+            design=self.design,
+            centre=centre,
+            spread=spread,
+            radius=usual_radius(self.design, radius),
+            shape=shape,
+            response_centre=middle,
+            # No answer is further from the centre than that.
+            response_bound=min(bound * max(half, LEAST_SPREAD), 1.0 + abs(middle)),
+        )
+
+
+def usual_radius(design: Design, multiple: float) -> float:
+    """Return a multiple of the usual length of rows, whose columns each spread by about 1."""
+    return multiple * float(np.sqrt(max(len(design.factors) + design.intercept, 1)))
+
+
+def feature_label(feature: int) -> str:
+    """Return the label under which the interval of a feature is chosen."""
+    return f"feature {feature}"

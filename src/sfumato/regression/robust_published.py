@@ -1,0 +1,223 @@
+"""The robust regression as it was run: kept to be compared with and refuted, never for privacy.
+
+Rows are centred by their exact private means and clipped at multiples of private standard
+deviations, and the noise follows these thresholds. All of them leave as they are. A response that
+is 0 throughout gets no noise at all, so that a neighbour is told apart for certain (Nieminen,
+"Differentially Private Robust Linear Regression", 2017; Honkela and others, 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.data.table import Table, TablePublic
+from sfumato.noise.heavy import perturb_laplace
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.loss import Loss, Measure, PureDP, convert
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.transcript import Transcript
+from sfumato.regression.advi_compat import advi_compat
+from sfumato.regression.bayesian import Statistics
+from sfumato.regression.design import UNIT, Design
+from sfumato.regression.model import RegressionModel
+from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_thresholds import PUBLISHED_THRESHOLDS
+
+__all__ = [
+    "PublishedInput",
+    "PublishedPipeline",
+    "PublishedStatistics",
+    "normalised",
+    "published_scales",
+    "published_thresholds",
+    "step",
+]
+
+Floats = NDArray[np.float64]
+
+#: The label in transcripts.
+STATISTICS = "statistics"
+#: Answers are multiples of 2 to this power.
+EXPONENT = -40
+
+
+def published_thresholds(epsilon: float) -> tuple[float, float]:
+    """Return the published thresholds for the nearest ε, of 500 records and 10 features."""
+    nearest = min(PUBLISHED_THRESHOLDS, key=lambda known: abs(math.log(known / epsilon)))
+    return PUBLISHED_THRESHOLDS[nearest]
+
+
+def normalised(rows: Floats) -> Floats:
+    """Return rows less their means, brought to a length of 1; a row of zeros stays one."""
+    if not len(rows):
+        return rows
+    centred = rows - rows.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    return np.asarray(centred / np.where(lengths > 0, lengths, 1.0))
+
+
+def published_scales(
+    dimension: int, rows: float, answers: float, shares: Parts, epsilon: float
+) -> tuple[float, float, float]:
+    """Return the published scales of noise for thresholds of rows and answers."""
+    p = dimension
+    return (
+        p * (p + 1) * rows**2 / (float(shares.matrix) * epsilon),
+        2 * p * rows * answers / (float(shares.products) * epsilon),
+        answers**2 / (float(shares.square) * epsilon),
+    )
+
+
+class PublishedInput(NamedTuple):
+    """Exact statistics, the scale of the noise on each, and what leaves as it is. All private."""
+
+    statistics: tuple[float, ...]
+    scales: tuple[float, ...]
+    told: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedStatistics(Primitive):
+    """Add Laplace noise of a private scale, and say means and thresholds as they are: not private.
+
+    Parameters
+    ----------
+    epsilon
+        What the paper says that it costs.
+
+    Notes
+    -----
+    Privacy: none. Means and thresholds of a neighbour differ, and are said.
+    """
+
+    kind: ClassVar[str] = "statistics as published"
+
+    epsilon: Fraction
+
+    def cost(self, measure: Measure) -> Loss:
+        """Return what the paper claims."""
+        return convert(PureDP(self.epsilon), measure)
+
+    def check(self, value: Any) -> None:
+        """Raise unless the input has a scale for each statistic."""
+        if not isinstance(value, PublishedInput) or len(value.statistics) != len(value.scales):
+            raise ValueError("the input must be a PublishedInput(statistics, scales, told)")
+
+    def sample(self, value: PublishedInput) -> tuple[Floats, Floats]:
+        """Return the noisy statistics, and what is told."""
+        noisy = [
+            item if scale == 0 else math.ldexp(int(_perturbed(item, scale)), EXPONENT)
+            for item, scale in zip(value.statistics, value.scales, strict=True)
+        ]
+        return np.array(noisy), np.array(value.told)
+
+    def log_probability(self, value: PublishedInput, output: tuple[Floats, Floats]) -> float:
+        """Return the log-density of an output: −∞ where something else is told."""
+        noisy, told = output
+        if tuple(told.tolist()) != value.told:
+            return -math.inf
+        total = 0.0
+        for item, scale, said in zip(value.statistics, value.scales, noisy.tolist(), strict=True):
+            if scale == 0:
+                total += 0.0 if said == item else -math.inf
+            else:
+                total -= abs(said - item) / scale + math.log(2 * scale)
+        return total
+
+    def change(self, value: PublishedInput, neighbour: PublishedInput) -> Change:
+        """Tell that nothing hides the thresholds."""
+        norm = "whether the means and thresholds are the same"
+        return Change(0 if value.told == neighbour.told else math.inf, 1, norm)
+
+
+def _perturbed(item: float, scale: float) -> Any:
+    (found,) = perturb_laplace([item], Fraction(scale), grid_exponent=EXPONENT)
+    return found
+
+
+def step(loss: Loss) -> PlanStep:
+    """Return the one step of the published pipeline."""
+    return PlanStep(
+        what="statistics of clipped rows, with means and thresholds as they are",
+        loss=loss,
+        noise="Laplace, of a private scale",
+        error="not private",
+        figures={"margin": 0.0},
+    )
+
+
+@dataclass(frozen=True)
+class PublishedPipeline:
+    """The pipeline with its settings.
+
+    Parameters
+    ----------
+    design
+        How records become features.
+    epsilon
+        What it is said to cost.
+    shares
+        Shares of ε of the three statistics.
+    rows, answers
+        Thresholds in private standard deviations.
+    """
+
+    design: Design
+    epsilon: Fraction
+    shares: Parts
+    rows: float
+    answers: float
+
+    def measure(self, data: Table, budget: Budget) -> None:
+        """Say the statistics."""
+        primitive = PublishedStatistics(epsilon=self.epsilon)
+        budget.measure(primitive, self._input(data), label=STATISTICS)
+
+    def _input(self, data: Table) -> PublishedInput:
+        blocks = list(self.design.blocks(data))
+        p = self.design.dimension
+        x = np.concatenate([part / UNIT for part, _ in blocks] or [np.zeros((0, p))])
+        y = np.concatenate([part / UNIT for _, part in blocks] or [np.zeros(0)])
+        means = x.mean(axis=0) if len(x) else np.zeros(p)
+        middle = float(y.mean()) if len(y) else 0.0
+        lengths = np.linalg.norm(x - means, axis=1)
+        usual = float(lengths.mean()) if len(x) else 0.0
+        rows, answers = normalised(x), y - middle
+        bound = self.rows * float(rows.std(ddof=1)) if rows.size > 1 else 0.0
+        other = self.answers * float(answers.std(ddof=1)) if len(y) > 1 else 0.0
+        true = Statistics.of(np.clip(rows, -bound, bound), np.clip(answers, -other, other))
+        scales = published_scales(p, bound, other, self.shares, float(self.epsilon))
+        upper = true.xx[np.triu_indices(p)]
+        flat = (*upper.tolist(), *true.xy.tolist(), true.yy)
+        every = np.repeat(scales, [upper.size, p, 1])
+        told = (*means.tolist(), middle, usual, float(len(y)))
+        return PublishedInput(flat, tuple(every.tolist()), told)
+
+    def build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
+        """Return the model."""
+        noisy, told = transcript[STATISTICS]
+        p = self.design.dimension
+        xx = np.zeros((p, p))
+        upper = p * (p + 1) // 2
+        xx[np.triu_indices(p)] = noisy[:upper]
+        xx = xx + np.triu(xx, 1).T
+        statistics = Statistics(xx, noisy[upper:-1], float(noisy[-1]), float(told[-1]))
+        (weights,) = advi_compat([statistics], noise.generator(p))
+        means, middle, usual = told[:p], float(told[p]), float(told[p + 1])
+        own = weights / usual if usual > 0 else np.zeros(p)
+        return RegressionModel(
+            public,
+            self.design,
+            own,
+            offset=middle - float(means @ own),
+            about="It was found by a variational fit of noisy statistics that stops early, as "
+            "published, and is not private.",
+        )

@@ -1,0 +1,178 @@
+"""Robust private linear regression: clipped rows, noisy statistics, a fit that knows the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.data.table import Table, TablePublic
+from sfumato.noise.exact import exact
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Basis
+from sfumato.privacy.loss import Number, pure_within
+from sfumato.privacy.parameters import Constraint, Flag, OneOf, OrNone, Positive, parameter
+from sfumato.privacy.plan import Plan
+from sfumato.privacy.transcript import Transcript
+from sfumato.regression import robust_published
+from sfumato.regression.estimator import Setting
+from sfumato.regression.linear_method import LinearMethod
+from sfumato.regression.model import RegressionModel
+from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
+from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_statistics import published_split
+from sfumato.regression.robust_thresholds import PUBLISHED_SHARES, Thresholds, best_thresholds
+
+__all__ = ["RobustLinearRegression"]
+
+#: Where few entries of a row differ from 0 they are clipped at their usual size.
+SPARSE_THRESHOLD = 1.0
+#: The number of records that settings are chosen for, where nothing is known of it.
+UNKNOWN_RECORDS = 1000.0
+
+
+@dataclass(frozen=True)
+class Shares(Constraint):
+    """Three shares of the loss that add up to 1."""
+
+    allowed = "three numbers above 0 that add up to 1"
+
+    def parse(self, value: Any) -> tuple[Fraction, Fraction, Fraction]:
+        """Return the shares as fractions."""
+        first, second, third = (exact(item) for item in value)
+        if min(first, second, third) <= 0 or first + second + third != 1:
+            raise ValueError
+        return first, second, third
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustLinearRegression(LinearMethod):
+    """Release a Bayesian linear regression from noisy statistics of clipped rows.
+
+    Parameters
+    ----------
+    clip
+        Where entries of rows are clipped, in multiples of their usual size; by default, as with
+        `bound` and `split`, what does best on made-up data of the same public size.
+    split
+        How the matrix of second moments, the products with the response and the square of the
+        response share the loss.
+    engine
+        `"noise_aware"`: a posterior that knows the noise, with intervals that cover; `"gibbs"`:
+        Gamma priors and a ridge as large as the noise; `"fixed"`: both precisions are 1.
+    calibration
+        `"tight"`: what one record can do to all statistics together; `"seed"`: the published
+        scales of noise, which hold as well and are wider.
+    variant
+        `"published"`: the pipeline as it was run, with private means and thresholds that are
+        told as they are, and a variational fit that stops early.
+    accept_unproven
+        Needed for the published variant, which is not private.
+    rows
+        `"clip"` and `"weigh"` as in other linear methods; `"unit"`: every row is brought to a
+        length of 1, as was published.
+
+    Notes
+    -----
+    Privacy: entries of rows and answers are clipped at public thresholds; geometric noise on
+    all statistics follows the most by which one record moves them together, which is less than the
+    sum of what it does to each (docs/proofs/robust-regression.md). The method is that of Nieminen
+    (2017) and Honkela, Das, Nieminen, Dikmen and Kaski (2018).
+    """
+
+    proof: ClassVar[str] = "robust-regression.md"
+
+    radius: Number = parameter(Positive(), 2)
+    rows: Any = parameter(OneOf(("clip", "unit", "weigh")), "clip")
+    clip: Number | None = parameter(OrNone(Positive()), None)
+    split: Any = parameter(OrNone(Shares()), None)
+    engine: str = parameter(OneOf(ENGINES), "noise_aware")
+    calibration: str = parameter(OneOf(("tight", "seed")), "tight")
+    variant: str = parameter(OneOf(("proved", "published")), "proved")
+    accept_unproven: bool = parameter(Flag(), False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant == "published" and not self.accept_unproven:
+            raise ValueError(
+                "the published pipeline is not private: its thresholds and means are those of the "
+                "data; use variant='proved', or set accept_unproven=True for a comparison that "
+                "promises nothing"
+            )
+        if self.variant == "published" and self.delta is not None:
+            raise ValueError("the published pipeline has a pure loss; leave delta out")
+
+    @property
+    def basis(self) -> Basis:
+        """Proved, but for the published variant."""
+        return Basis.PROVED if self.variant == "proved" else Basis.PUBLISHED
+
+    def estimator(self, public: TablePublic) -> RobustEstimator:
+        """Return what finds the weights, before records are counted."""
+        return self.chosen(public, self._planned(public))
+
+    def chosen(self, public: TablePublic, setting: Setting) -> RobustEstimator:
+        """Return the estimator with thresholds for about so many records."""
+        design = self.design(public)
+        # Of a column with several features a record has one.
+        filled = max(len(design.factors) + design.intercept, 1)
+        return RobustEstimator(
+            filled=filled if self.calibration == "tight" else setting.dimension,
+            thresholds=self._thresholds(setting, filled),
+            engine=self.engine,
+            longest=None if self.rows == "unit" else float(Fraction(self.radius)),
+            cautious=self.calibration == "seed",
+        )
+
+    def _thresholds(self, setting: Setting, filled: int) -> Thresholds:
+        """Return the thresholds that were given, and the best ones for the others."""
+        split = None if self.split is None else Parts(*self.split)
+        if self.calibration == "seed":
+            split = published_split(split or PUBLISHED_SHARES)
+        if self.clip is not None and self.bound is not None and split is not None:
+            return Thresholds(float(Fraction(self.clip)), float(Fraction(self.bound)), split)
+        records = UNKNOWN_RECORDS if setting.records is None else setting.records
+        epsilon = float(pure_within(setting.limit))
+        found = best_thresholds(records, setting.dimension, epsilon, setting.relation)
+        if filled < setting.dimension:
+            found = replace(found, rows=SPARSE_THRESHOLD)
+        return Thresholds(
+            found.rows if self.clip is None else float(Fraction(self.clip)),
+            found.answers if self.bound is None else float(Fraction(self.bound)),
+            split or found.split,
+        )
+
+    def plan(self, public: TablePublic) -> Plan:
+        """Return what is paid for, and how wide the noise is."""
+        if self.variant == "proved":
+            return super().plan(public)
+        self.check(public)
+        step = robust_published.step(self.loss())
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+
+    def _measure(self, data: Table, budget: Budget) -> None:
+        if self.variant == "proved":
+            super()._measure(data, budget)
+            return
+        public = data.public
+        published = self._published(public)
+        published.measure(data, budget)
+
+    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
+        if self.variant == "proved":
+            return super()._build(public, transcript)
+        return self._published(public).build(public, transcript)
+
+    def _published(self, public: TablePublic) -> robust_published.PublishedPipeline:
+        """Return the pipeline as it was run."""
+        limit, _ = self.record_budget(public)
+        shares = PUBLISHED_SHARES if self.split is None else Parts(*self.split)
+        epsilon = pure_within(limit)
+        usual = robust_published.published_thresholds(float(epsilon))
+        return robust_published.PublishedPipeline(
+            design=self.design(public),
+            epsilon=epsilon,
+            shares=shares,
+            rows=usual[0] if self.clip is None else float(Fraction(self.clip)),
+            answers=usual[1] if self.bound is None else float(Fraction(self.bound)),
+        )

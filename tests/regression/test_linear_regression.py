@@ -1,0 +1,148 @@
+"""The default linear regression: its suite, what it chooses, and that it says why."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato import noise
+from sfumato.audit import Pair, canonical_pairs
+from sfumato.mechanisms.objective import ObjectivePerturbation
+from sfumato.regression import linear_regression
+from sfumato.regression.linear_regression import LinearRegression
+from sfumato.regression.rows import ROW
+from tests.method_suite import MethodSuite
+from tests.regression import made
+
+SMALL = {
+    "target": "cost",
+    "response": "declared",
+    "features": "declared",
+    "bound": 3,
+    "radius": 1,
+    "rows": "clip",
+}
+
+
+class DefaultSuite(MethodSuite):
+    """Scales are declared, so that every budget has the same steps."""
+
+    name = "table.LinearRegression"
+    options = SMALL
+    sampled = False
+
+    def audited_public(self):
+        return self.data().public
+
+    def data(self):
+        return made.table(made.made(40), relation="replace_one")
+
+    def neighbours(self):
+        return made.replaced_pairs()
+
+    def pairs(self):
+        return [
+            *canonical_pairs(self.audited_public())[:1],
+            *(Pair(f"pair {number}", *pair) for number, pair in enumerate(self.neighbours()[:3])),
+        ]
+
+    def halve_noise(self, monkeypatch):
+        super().halve_noise(monkeypatch)
+        monkeypatch.setattr(
+            ObjectivePerturbation, "scale", property(lambda p: p.reach / p.noise / 2)
+        )
+
+    def halve_sensitivity(self, monkeypatch):
+        # Rows of length 2 where 1 is declared.
+        super().halve_sensitivity(monkeypatch)
+        monkeypatch.setattr("sfumato.regression.rows.ROW", 2 * ROW)
+
+    def fact(self, release):
+        return release.weights
+
+
+class TestDefault(DefaultSuite):
+    pass
+
+
+class TestDefaultCounted(DefaultSuite):
+    """The number of records is private: it is counted first, and the choice follows the count."""
+
+    def data(self):
+        return made.table(made.made(40))
+
+    def neighbours(self):
+        return made.row_pairs()
+
+
+def large(rows=4000, **options):
+    schema = {
+        **made.COLUMNS,
+        "age": {"kind": "real", "low": 0, "high": 100},
+        "cost": {"kind": "real", "low": -10, "high": 10},
+    }
+    return sf.Table(made.frame(made.made(rows)), sf.Schema.from_dict(schema, **options))
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_weights_are_found(delta):
+    data = large(relation="replace_one")
+    with noise.seeded(3):
+        release = LinearRegression(epsilon=5, delta=delta, target="cost").release(data)
+    coef = release.coef
+    # The truth is 0.1 a year and 2 for smokers; the seed is fixed.
+    assert coef["age", ""] == pytest.approx(0.1, abs=0.02)
+    assert coef["smokes", "true"] == pytest.approx(2, abs=0.5)
+    told = release.predict(pl.DataFrame({"ward": ["north"], "age": [90.0], "smokes": [True]}))
+    assert told[0] == pytest.approx(6, abs=1.2)
+
+
+def test_the_choice_follows_the_public_size():
+    few, many = (made.table(made.made(rows), relation="replace_one").public for rows in (30, 3000))
+    method = LinearRegression(epsilon=1, target="cost")
+    chosen = [method._candidate(public, float(public.rows)) for public in (few, many)]
+    assert chosen[0] != chosen[1]
+    # The same again, from scratch.
+    linear_regression.found_for.cache_clear()
+    assert method._candidate(few, 30.0) == chosen[0]
+
+
+def test_a_plan_says_what_was_chosen_and_when_a_delta_does_harm():
+    public = large(500, relation="replace_one").public
+    words = str(LinearRegression(epsilon=1, target="cost").plan(public))
+    assert "Chosen on made-up tables of about 512 records" in words and "without noise" in words
+    unknown = large(500).public
+    assert "counted first" in str(LinearRegression(epsilon=1, target="cost").plan(unknown))
+    small = LinearRegression(epsilon="0.001", target="cost").plan(public)
+    assert "no model is worth its price" in str(small)
+
+
+def test_what_the_custodian_fixes_is_kept():
+    public = large(500, relation="replace_one").public
+    method = LinearRegression(
+        epsilon=1, target="cost", bound=2, radius=3, rows="clip", response="paid", features="paid"
+    )
+    candidate = method._candidate(public, 500.0)
+    assert (candidate.radius, candidate.shape) == (3.0, "clip")
+    preparation = method.preparation(public)
+    assert (preparation.response, preparation.features) == ("paid", "paid")
+
+
+def test_order_can_be_the_goal():
+    data = large(2000, relation="replace_one")
+    with noise.seeded(4):
+        release = LinearRegression(epsilon=1, target="cost", goal="order").release(data)
+    frame = made.frame(made.made(500, seed=9))
+    ranks = [np.argsort(np.argsort(v)) for v in (release.predict(frame), frame["cost"].to_numpy())]
+    assert np.corrcoef(*ranks)[0, 1] > 0.8
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_spent():
+    data = made.table(made.made(5))
+    for options, words in (
+        ({"target": "nobody"}, "no column 'nobody'"),
+        ({"target": "ward"}, "numbers or dates"),
+        ({"target": "cost", "goal": "truth"}, "goal must be"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            LinearRegression(epsilon=1, **options).release(data)

@@ -1,0 +1,186 @@
+"""What is paid for before a fit: intervals, counts, shares, and leaks that replay catches."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato import noise
+from sfumato.audit import Pair, examine
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import GDP, PureDP
+from sfumato.regression.intervals import IntervalChoice, candidates
+from sfumato.regression.knorm_regression import KNormRegression
+from sfumato.regression.linear_method import FIT
+from sfumato.regression.preparation import COUNT, FEATURES, RESPONSE, feature_label
+from sfumato.regression.rows import Rows
+from tests.regression import made
+
+
+def chosen(values, epsilon, relation=Relation.ADD_REMOVE, seed=0):
+    """Return the middle and half the width of the interval that is chosen for some numbers."""
+    places = -1 + (2 * np.arange(2**14) + 1) / 2**14
+    codes = np.clip(((np.asarray(values) + 1) / 2 * 2**14).astype(int), 0, 2**14 - 1)
+    choice = IntervalChoice(PureDP(epsilon), relation)
+    scores = choice.scores(np.bincount(codes, minlength=2**14), places)
+    with noise.seeded(seed):
+        return choice.read(choice.primitive.sample(scores))
+
+
+def test_intervals_lie_within_the_bounds_at_all_widths():
+    low, high, alike = candidates()
+    assert low.min() == -1 and high.max() <= 1 + 1e-12
+    assert (high - low).max() == 2 and (high - low).min() == pytest.approx(2**-9)
+    assert alike[0] == 1 and alike.size < 20_000
+
+
+@pytest.mark.parametrize(("middle", "spread"), [(0, 0.3), (0.5, 0.02), (-0.8, 0.005)])
+def test_a_normal_column_is_found_with_its_standard_deviation(middle, spread):
+    values = np.random.default_rng(1).normal(middle, spread, 20_000)
+    for seed in range(3):
+        centre, half = chosen(values, "0.1", seed=seed)
+        assert abs(centre - middle) < 0.5 * spread
+        assert 0.6 * spread < half < 1.6 * spread
+
+
+def test_without_records_or_budget_the_widest_interval_is_likely():
+    """All widths are equally likely at first; none is certain."""
+    choice = IntervalChoice(PureDP("0.01"), Relation.ADD_REMOVE)
+    primitive = choice.primitive
+    scores = choice.scores(np.zeros(8, dtype=np.int64), np.linspace(-1, 1, 8))
+    logs = np.array([primitive.log_probability(scores, i) for i in range(0, scores.size, 97)])
+    assert primitive.log_probability(scores, 0) > logs[1:].max()
+    assert IntervalChoice(PureDP("1e-17"), Relation.ADD_REMOVE).scores(
+        np.zeros(8, dtype=np.int64), np.linspace(-1, 1, 8)
+    ).min() >= -(2**61)
+
+
+def test_no_record_moves_a_score_further_than_declared():
+    places = np.linspace(-1, 1, 5)
+    generator = np.random.default_rng(2)
+    furthest = dict.fromkeys(Relation, 0)
+    for _ in range(20):
+        counts = generator.integers(0, 4, 5)
+        for relation in Relation:
+            choice = IntervalChoice(PureDP(1), relation)
+            here = choice.scores(counts, places)
+            added = [counts + unit for unit in np.eye(5, dtype=np.int64)]
+            others = added
+            if relation is Relation.REPLACE_ONE:
+                # A record without a number takes the place of one with it, or the other way round.
+                others = [*added, *(a - u for a in added for u in np.eye(5, dtype=np.int64))]
+            for other in others:
+                if other.min() >= 0:
+                    moved = np.abs(choice.scores(other, places) - here).max()
+                    furthest[relation] = max(furthest[relation], int(moved))
+    assert furthest == {Relation.ADD_REMOVE: 5, Relation.REPLACE_ONE: 6}
+
+
+def test_shares_add_up_and_follow_what_is_public():
+    public, known = made.table([]).public, made.table(made.made(9), relation="replace_one").public
+    method = KNormRegression(epsilon=1, target="cost")
+    assert method.preparation(public).shares.keys() == {COUNT, RESPONSE}
+    assert method.preparation(known).shares.keys() == {RESPONSE}
+    paid = replace(method, features="paid").preparation(public)
+    assert paid.shares.keys() == {COUNT, RESPONSE, FEATURES}
+    assert sum(paid.shares.values()) + paid.rest == 1
+    assert paid.choice(FEATURES).limit == PureDP(Fraction(1, 10))
+    about = made.table([], rows_about=100_000).public
+    assert method.preparation(about).features == "paid"
+    assert replace(method, epsilon="0.001").preparation(about).features == "declared"
+
+
+def test_a_rule_is_made_of_what_was_said():
+    public = made.table([]).public
+    method = KNormRegression(epsilon=1, target="cost", features="paid", bound=2)
+    preparation = method.preparation(public)
+    low, high, _ = candidates()
+    said = {COUNT: np.array([50]), RESPONSE: 5, feature_label(3): 77}
+    rule = method.rule(public, said, method.estimator(public))
+    assert rule.centre[3] == pytest.approx((low[77] + high[77]) / 2)
+    assert rule.spread[3] == pytest.approx((high[77] - low[77]) / 2)
+    assert rule.spread[[0, 1, 2, 4, 5]].tolist() == [1.0] * 5
+    assert rule.response_centre == pytest.approx((low[5] + high[5]) / 2)
+    assert rule.response_bound == pytest.approx(
+        min(high[5] - low[5], 1 + abs(rule.response_centre))
+    )
+    assert preparation.records(said) == 50.0
+    assert preparation.records({COUNT: np.array([-4])}) == 1.0
+    assert preparation.records({}) is None
+
+
+def test_a_gaussian_budget_pays_for_everything():
+    from sfumato.privacy.accounts import check_accounts
+
+    class Delta(KNormRegression):
+        """K-norm noise from a Gaussian slice."""
+
+        def __post_init__(self):
+            object.__setattr__(self, "delta", None)
+            super().__post_init__()
+            object.__setattr__(self, "delta", Fraction(1, 10**6))
+
+    method = Delta(epsilon=1, target="cost", features="paid")
+    data = made.table(made.made(30))
+    assert isinstance(method.working_loss(), GDP)
+    release = method.release(data)
+    check_accounts(release.transcript, method.working_loss(), data.public)
+    assert "δ" in str(release.guarantee)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentredByPrivateMeans(KNormRegression):
+    """The leak of many published pipelines: columns are centred by their exact means."""
+
+    def _measure(self, data, budget):
+        said = self.preparation(data.public).measure(data, budget)
+        setting = self.setting(data.public, said)
+        estimator = self.chosen(data.public, setting)
+        rule = self.rule(data.public, said, estimator)
+        tables = rule.values(data.public)
+        means = np.array(rule.centre)
+        if data.counts.rows:
+            column = rule.design.columns.index(1)
+            codes = data.counts.codes(1)
+            means[3] = np.clip(tables[column][codes].mean() * rule.radius * rule.spread[3], -1, 1)
+        rows = Rows(replace(rule, centre=means), data)
+        estimator.measure(rows, setting, budget.take(self.preparation(data.public).rest, FIT))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundOffTheData(KNormRegression):
+    """The other leak: answers are cut at the largest that occurs, and scaled by it."""
+
+    def _measure(self, data, budget):
+        said = self.preparation(data.public).measure(data, budget)
+        setting = self.setting(data.public, said)
+        estimator = self.chosen(data.public, setting)
+        rule = self.rule(data.public, said, estimator)
+        answers = rule.answers(data.public)[data.counts.codes(rule.design.response.column)]
+        largest = max(float(np.nanmax(np.abs(answers), initial=0.0)), 2.0**-8)
+        rows = Rows(replace(rule, response_bound=largest * rule.response_bound), data)
+        estimator.measure(rows, setting, budget.take(self.preparation(data.public).rest, FIT))
+
+
+@pytest.mark.replay
+@pytest.mark.parametrize(
+    ("mutant", "row"),
+    [
+        (CentredByPrivateMeans, ("north", 5.0, False, -10.0)),
+        (BoundOffTheData, ("north", 45.0, False, 0.5)),
+    ],
+)
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_replay_catches_preprocessing_that_is_not_paid_for(mutant, row, relation):
+    low = [row] * 12
+    there = [*low[relation == "replace_one" :], made.HIGHEST]
+    pair = Pair(
+        "one far off", made.table(low, relation=relation), made.table(there, relation=relation)
+    )
+    options = {"target": "cost", "response": "declared", "features": "declared", "bound": 3}
+    found = examine(mutant(epsilon=1, **options), pair, seeds=(1, 2))
+    assert any("'sums' (K-norm noise): inputs are" in fault for fault in found.faults)
+    assert found.largest > 1
+    honest = examine(KNormRegression(epsilon=1, **options), pair, seeds=(1, 2))
+    assert honest.passed
