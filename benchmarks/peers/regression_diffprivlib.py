@@ -10,8 +10,8 @@ algorithms is changed: LinearRegression with an intercept, LogisticRegression wi
 row bounded by the public bounds, after both were stretched to 0 … 1.
 
 What its guarantee does not cover, so that a comparison at the same epsilon flatters it: the
-sensitivity of a square is taken from the lower bound alone (a fault that is known upstream), so features with a
-lower bound of 0 get no noise on their squares; noise is drawn in floating point.
+sensitivity of a square is taken from the lower bound alone, so features with a lower bound of 0 get
+no noise on their squares; noise is drawn in floating point.
 """
 
 from __future__ import annotations

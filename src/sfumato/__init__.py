@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from sfumato.regression.adassp import AdaSSP
     from sfumato.regression.boosted import BoostedAdaSSP
     from sfumato.regression.functional import FunctionalRegression
-    from sfumato.regression.objective_regression import ObjectiveRegression
     from sfumato.regression.knorm_regression import KNormRegression
     from sfumato.regression.linear_regression import LinearRegression
     from sfumato.regression.many_responses import ManyResponses
+    from sfumato.regression.objective_regression import ObjectiveRegression
     from sfumato.regression.robust_regression import RobustLinearRegression
     from sfumato.regression.tukey import TukeyEM
     from sfumato.rehearsal import rehearse

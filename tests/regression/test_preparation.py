@@ -45,7 +45,7 @@ def test_a_normal_column_is_found_with_its_standard_deviation(middle, spread):
 
 
 def test_without_records_or_budget_the_widest_interval_is_likely():
-    """All widths are equally likely at first; none is certain."""
+    """No interval is likelier than the widest; none is certain."""
     choice = IntervalChoice(PureDP("0.01"), Relation.ADD_REMOVE)
     primitive = choice.primitive
     scores = choice.scores(np.zeros(8, dtype=np.int64), np.linspace(-1, 1, 8))

@@ -36,8 +36,8 @@ __all__ = ["Candidate", "Columns", "Found", "Grid", "Rehearsals", "Situation", "
 
 Floats = NDArray[np.float64]
 
-#: Made-up tables have at most so many records; noise is smaller in proportion.
-MOST_RECORDS = 1500
+#: Made-up tables have at most so many records, and numbers; noise is smaller in proportion.
+MOST_RECORDS, MOST_NUMBERS = 1500, 30_000
 #: So many more records are predicted.
 TESTED = 500
 #: What share of a made-up target its columns explain, and whether the rest has a long tail.
@@ -56,13 +56,10 @@ class Columns:
         One for each column.
     intercept
         Whether the model has a constant.
-    independent
-        Whether made-up columns have nothing to do with each other, and numbers have no long tails.
     """
 
     sizes: tuple[int, ...]
     intercept: bool
-    independent: bool = False
 
     @classmethod
     def of(cls, public: TablePublic, design: Design) -> Columns:
@@ -145,7 +142,8 @@ class Situation:
     @property
     def simulated(self) -> int:
         """How many records a made-up table has."""
-        return int(min(max(self.records, 8), MOST_RECORDS))
+        most = min(MOST_RECORDS, max(MOST_NUMBERS // max(self.columns.dimension, 1), 100))
+        return int(min(max(self.records, 8), most))
 
     def scaled(self, part: Fraction) -> Loss:
         """Return a part of the budget, as much larger as made-up tables are smaller."""
@@ -218,13 +216,12 @@ def _features(columns: Columns, rows: int, generator: Any) -> Floats:
     many = len(columns.sizes)
     shared = max(1, many // 3)
     loads = generator.choice([0.3, 1.0]) * generator.standard_normal((shared, many))
-    loads *= not columns.independent
     latent = generator.standard_normal((rows, shared)) @ loads / np.sqrt(shared)
     latent += generator.standard_normal((rows, many))
     parts = []
     for size, column in zip(columns.sizes, latent.T, strict=True):
         values = _standard(column)
-        if size == 1 and generator.random() < 0.3 and not columns.independent:
+        if size == 1 and generator.random() < 0.3:
             # A long tail to the right, as amounts have.
             wide = 0.3 * generator.uniform(0.5, 1.5) * np.exp(0.6 * values)
             parts.append(np.clip(wide - 1, -1, 1)[:, None])

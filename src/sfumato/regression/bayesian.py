@@ -120,7 +120,7 @@ def fixed_precisions(
         raise ValueError(f"precisions must be positive; got {noise!r} and {prior!r}")
     precision = prior * np.eye(statistics.dimension) + noise * repaired(statistics.xx)
     covariance = np.linalg.inv(precision)
-    mean = np.linalg.solve(precision, noise * statistics.xy)
+    mean: Floats = np.asarray(np.linalg.solve(precision, noise * statistics.xy), dtype=np.float64)
     return Posterior(mean, (covariance + covariance.T) / 2, 1 / math.sqrt(noise))
 
 

@@ -89,8 +89,8 @@ class IntervalChoice:
 
         Notes
         -----
-        A score is −max(|6·below − all|, |6·above − all|), and a public number that makes all
-        widths together equally likely at first: without records the widest is taken.
+        A score is −max(|6·below − all|, |6·above − all|), less a public number that takes back
+        half of what a width gains by having many places.
         """
         low, high, _ = candidates()
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
@@ -102,7 +102,7 @@ class IntervalChoice:
     @property
     def _handicap(self) -> Integers64:
         """What is subtracted from a score for the others of its width. Public."""
-        logs = np.log(candidates()[2]) / float(self.primitive.rate)
+        logs = 0.5 * np.log(candidates()[2]) / float(self.primitive.rate)
         return -np.rint(np.minimum(logs, LARGEST_HANDICAP)).astype(np.int64)
 
     def read(self, chosen: int) -> tuple[float, float]:

@@ -30,7 +30,7 @@ __all__ = ["FIT", "LinearMethod"]
 #: The slice that the estimator is paid from.
 FIT = "fit"
 #: The scales of features are paid for where this many records times ε come to one of them.
-WORTH = 80
+WORTH = 120
 
 _gaussian = lru_cache(maxsize=256)(GDP.within)
 
@@ -56,8 +56,8 @@ class LinearMethod(Method[Table, RegressionModel]):
         Whether the model has a constant term.
     response
         `"paid"`: where the target lies and how far it spreads is chosen privately, for a tenth of
-        the budget, more with few records and less with many; `"declared"`: it is taken from the middle and a third of half the declared
-        range.
+        the budget, more with few records and less with many; `"declared"`: it is taken from the
+        middle and a third of half the declared range.
     features
         The same for the columns that explain, for another tenth of the budget; `"auto"` pays
         where the number of records, public or declared about, makes it worth it.

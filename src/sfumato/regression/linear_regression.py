@@ -54,6 +54,8 @@ GRID = Grid(
     radii=(0.5, 1.0, 2.0),
     shapes=("weigh", "clip"),
 )
+#: With more records than this only estimators are tried that look at them once.
+MANY = 200_000
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
 
@@ -63,6 +65,8 @@ def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
     """Return the best way to fit in a situation."""
     guessing = replace(GUESSING, profile=situation.columns.profile)
     estimators = (guessing, *(GAUSSIAN if isinstance(situation.limit, GDP) else PURE))
+    if situation.records > MANY:
+        estimators = tuple(one for one in estimators if not hasattr(one, "residual_bound"))
     usual = min(grid.radii, key=lambda radius: abs(radius - 1))
     families = tuple(Candidate(one, usual, grid.shapes[0]) for one in estimators)
     if len(grid.bounds) == 1:
@@ -97,9 +101,6 @@ class LinearRegression(LinearMethod):
     goal
         `"error"`: predictions are to be close to the target; `"order"`: they are to put records
         in the right order.
-    auxiliary
-        What made-up tables are like: `"ordinary"`: their columns have to do with each other;
-        `"independent"`: they have not, as where records were prepared to that end.
     categories
         `"indicators"`: a weight for each category; `"places"`: one for the column, for the place
         of a category in the declared list.
@@ -122,7 +123,6 @@ class LinearRegression(LinearMethod):
     proof: ClassVar[str] = "linear-regression.md"
 
     goal: str = parameter(OneOf(("error", "order")), "error")
-    auxiliary: str = parameter(OneOf(("ordinary", "independent")), "ordinary")
     response: str = parameter(OneOf(("auto", "paid", "declared")), "auto")
     radius: Any = parameter(OrNone(Positive()), None)
     rows: Any = parameter(OrNone(OneOf(("weigh", "clip"))), None)
@@ -143,9 +143,7 @@ class LinearRegression(LinearMethod):
         limit, relation = self.record_budget(public)
         about = max(GUESS if records is None else records, 1.0)
         return Situation(
-            columns=replace(
-                Columns.of(public, design), independent=self.auxiliary == "independent"
-            ),
+            columns=Columns.of(public, design),
             relation=relation,
             limit=limit,
             records=float(round(2 ** (round(2 * log2(about)) / 2))),

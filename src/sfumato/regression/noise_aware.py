@@ -268,4 +268,4 @@ class _Model:
             covariances = np.linalg.inv(precision)
             means = np.einsum("kij,kjl,l->ki", covariances, turned.transpose(0, 2, 1), self.linear)
             second = covariances + means[:, :, None] * means[:, None, :]
-        return means, covariances
+        return means, np.asarray(covariances, dtype=np.float64)

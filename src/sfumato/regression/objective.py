@@ -137,7 +137,7 @@ class ObjectiveEstimator:
 
 
 def _fine(values: Floats) -> NDArray[np.int64]:
-    return np.trunc(values * 2**FEATURE_BITS).astype(np.int64)
+    return np.asarray(np.trunc(values * 2**FEATURE_BITS), dtype=np.int64)
 
 
 def records(rows: Rows) -> Answered:

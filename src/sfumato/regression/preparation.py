@@ -32,7 +32,7 @@ COUNT, RESPONSE, FEATURES = "count", "response", "features"
 SHARES = {COUNT: Fraction(1, 50), RESPONSE: Fraction(1, 10), FEATURES: Fraction(1, 10)}
 #: The response is found well where records times ε of its slice come to this; with a public number
 #: of records its share is chosen for that, between these two.
-WELL_FOUND = 70
+WELL_FOUND = 120
 LEAST_SHARE, LARGEST_SHARE = Fraction(1, 20), Fraction(1, 3)
 #: Where it is not paid for, a number is taken to spread by this part of half its declared range.
 DECLARED_SPREAD = 1 / 3

@@ -139,8 +139,7 @@ class PublishedStatistics(Primitive):
 
 
 def _perturbed(item: float, scale: float) -> Any:
-    (found,) = perturb_laplace([item], Fraction(scale), grid_exponent=EXPONENT)
-    return found
+    return perturb_laplace(item, Fraction(scale), grid_exponent=EXPONENT)
 
 
 def step(loss: Loss) -> PlanStep:

@@ -129,7 +129,7 @@ class Box:
         # So many records that a weighed sum would leave 64 bits count as fewer; a sum that wrapped
         # around would tell one record from none.
         most = LARGEST_INPUT // self._each
-        return np.clip(flat, -most, most) * self._each
+        return np.asarray(np.clip(flat, -most, most) * self._each, dtype=np.int64)
 
     def read(self, noisy: Integers64, noise: GeometricNoise, records: float) -> Statistics:
         """Return noisy statistics of rows in thresholds and answers of 1.

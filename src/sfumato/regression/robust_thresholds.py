@@ -122,8 +122,8 @@ def _searched(records: float, dimension: int, epsilon: float, relation: Relation
     good = means >= means.max() - NEARLY
     widest = max(np.flatnonzero(good.any(axis=(0, 2))).tolist())
     means[:, :widest] = means[:, widest + 1 :] = -np.inf
-    i, j, k = np.unravel_index(int(np.argmax(means)), means.shape)
-    return Thresholds(ROWS[i], ANSWERS[j], SPLITS[k])
+    best = np.unravel_index(int(np.argmax(means)), means.shape)
+    return Thresholds(ROWS[int(best[0])], ANSWERS[int(best[1])], SPLITS[int(best[2])])
 
 
 def _order(predicted: Floats, answers: Floats) -> float:
