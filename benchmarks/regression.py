@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 import regression_data as data
 import sfumato as sf
+from sfumato.evaluate.regression_metrics import concordance, spearman
 
 Floats = NDArray[np.float64]
 
@@ -46,19 +47,6 @@ ROBUST = (0.197, 0.631, 0.812, 0.868, 0.884)
 GOALS = {"pure": (0.351, 0.827, 0.878, 0.892, 0.900), "delta": (0.41, 0.81, 0.885, 0.90, 0.907)}
 DELTA = 1e-6
 PEER = Path(__file__).resolve().parent / "peers" / "regression_diffprivlib.py"
-
-
-def ranks(values: Floats) -> Floats:
-    """Return ranks, averaged over ties."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[which]
-
-
-def spearman(guesses: Floats, truth: Floats) -> float:
-    """Return the rank correlation; 0 where guesses are all alike."""
-    if np.ptp(guesses) == 0:
-        return 0.0
-    return float(np.corrcoef(ranks(guesses), ranks(truth))[0, 1])
 
 
 def explained(guesses: Floats, truth: Floats) -> float:
@@ -248,6 +236,7 @@ def drugs(runs: int) -> None:
     for epsilon, delta in ((1, None), (2, None), (1, DELTA), (2, DELTA)):
         for size in sizes:
             found: list[float] = []
+            concordant: list[float] = []
             without: list[float] = []
             for run in range(runs):
                 for drug in data.DRUGS:
@@ -268,6 +257,9 @@ def drugs(runs: int) -> None:
                     seen = ~np.isnan(y[test])
                     guesses = release.predict(tissue_frame(x[test][seen]))
                     found.append(spearman(guesses, y[test][seen]))
+                    # Larger means more sensitive: both are negated.
+                    deviation = float(np.nanstd(y, ddof=1))
+                    concordant.append(concordance(-guesses, -y[test][seen], deviation))
                     had = learn[~np.isnan(y[learn])]
                     ridge = x[had].T @ x[had] + np.eye(x.shape[1])
                     centre = y[had].mean()
@@ -275,7 +267,8 @@ def drugs(runs: int) -> None:
                     without.append(spearman(x[test][seen] @ plain, y[test][seen]))
             print(
                 f"ε = {epsilon}{' δ' if delta else ''}, n = {size}: "
-                f"{mean_and_error(found)}; without noise {np.mean(without):.3f}",
+                f"{mean_and_error(found)}, concordance {mean_and_error(concordant)}; without noise "
+                f"{np.mean(without):.3f}",
                 flush=True,
             )
 

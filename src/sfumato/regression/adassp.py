@@ -15,12 +15,13 @@ from sfumato.mechanisms.normal import NormalNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, Number
-from sfumato.privacy.parameters import OneOf, Positive, parameter
+from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.rounding import round_up
 from sfumato.regression.estimator import LinearFit, Said, Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.moment_noise import SQUARE, MomentNoise
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.rows import ANSWER, ROW, Rows
 
 __all__ = ["AdaSSP", "AdaSSPEstimator", "gaussian", "lifted", "told"]
@@ -210,8 +211,8 @@ class AdaSSP(LinearMethod):
 
     proof: ClassVar[str] = "adassp.md"
 
-    ridge: Number = parameter(Positive(), 1.96)
-    balance: Number = parameter(Positive(), 1)
+    ridge: Number = parameter(Multiple(), 1.96)
+    balance: Number = parameter(Multiple(), 1)
     variant: str = parameter(OneOf(("tight", "published")), "tight")
 
     def estimator(self, public: TablePublic) -> AdaSSPEstimator:

@@ -29,6 +29,7 @@ from sfumato.regression.preparation import (
     LEAST_SPREAD,
     RESPONSE,
     SHARES,
+    response_share,
 )
 from sfumato.regression.rows import Shape, numeric
 
@@ -44,6 +45,8 @@ TESTED = 500
 KINDS = ((0.2, True), (0.8, False), (0.5, True), (0.2, False), (0.8, True), (0.5, False))
 #: On which of them settings are looked for, and on which the best of each family are compared.
 SEARCHED, COMPARED = range(6), range(6, 18)
+#: With more records than this little is left to choose, and the first tables do for both.
+MANY = 200_000
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,11 @@ class Situation:
             RESPONSE: self.response == "paid",
             FEATURES: self.features == "paid" and bool(self.columns.numbers.any()),
         }
-        return 1 - sum((SHARES[name] for name, wanted in paid.items() if wanted), Fraction(0))
+        return 1 - sum((self.share(name) for name, wanted in paid.items() if wanted), Fraction(0))
+
+    def share(self, name: str) -> Fraction:
+        """Return the share of the budget that a part costs, as it is where it is paid for."""
+        return response_share(int(self.records), self.limit) if name == RESPONSE else SHARES[name]
 
     @property
     def setting(self) -> Setting:
@@ -251,6 +258,14 @@ class Grid:
     radii: tuple[float, ...]
     shapes: tuple[Shape, ...]
 
+    def within(self, other: Grid) -> Grid:
+        """Return another grid, but for what is fixed here."""
+        return Grid(
+            self.bounds if len(self.bounds) == 1 else other.bounds,
+            self.radii if len(self.radii) == 1 else other.radii,
+            self.shapes if len(self.shapes) == 1 else other.shapes,
+        )
+
 
 class Rehearsals:
     """Made-up tables on which candidates are compared, prepared for one situation.
@@ -270,11 +285,18 @@ class Rehearsals:
         self._tables: dict[int, tuple[MadeUp, Floats, Floats, float, float]] = {}
         self._rows: dict[tuple[int, float, str], tuple[Floats, Floats, Floats]] = {}
 
+    @property
+    def compared(self) -> range:
+        """The tables on which the best of each family are compared."""
+        return SEARCHED if self.situation.records > MANY else COMPARED
+
     def _choices(self) -> dict[str, IntervalChoice]:
         """Return the choice that is made for one column of each part that is paid for."""
         situation, found = self.situation, {}
         if situation.response == "paid":
-            found[RESPONSE] = IntervalChoice(situation.scaled(SHARES[RESPONSE]), situation.relation)
+            found[RESPONSE] = IntervalChoice(
+                situation.scaled(situation.share(RESPONSE)), situation.relation
+            )
         many = int(situation.columns.numbers.sum())
         if situation.features == "paid" and many:
             part = situation.scaled(SHARES[FEATURES] / many)
@@ -323,7 +345,7 @@ class Rehearsals:
     def unhindered(self) -> float:
         """Return how good least squares would be without noise and cuts."""
         found = []
-        for number in COMPARED:
+        for number in self.compared:
             made, rows = self._table(number)[0], self.situation.simulated
             weights = np.linalg.lstsq(made.features[:rows], made.answers[:rows], rcond=None)[0]
             found.append(self._judged(made.features[rows:] @ weights, made.answers[rows:]))
@@ -400,7 +422,7 @@ def search(rehearsals: Rehearsals, families: tuple[Candidate, ...], grid: Grid) 
         What is tried.
     """
     improved = [_improved(rehearsals, start, grid) for start in families]
-    found = [Found(best, rehearsals.score(best, COMPARED)) for best in improved]
+    found = [Found(best, rehearsals.score(best, rehearsals.compared)) for best in improved]
     return max(found, key=lambda one: one.score)
 
 

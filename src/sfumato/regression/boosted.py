@@ -15,12 +15,13 @@ from sfumato.mechanisms.normal_steps import NormalSteps
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Number
-from sfumato.privacy.parameters import OrNone, Positive, Whole, parameter
+from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import PlanStep
 from sfumato.regression.adassp import gaussian, told
 from sfumato.regression.estimator import LinearFit, Said, Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.moment_noise import MomentNoise
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.rows import ANSWER, Rows
 
 __all__ = ["BoostedAdaSSP", "BoostedEstimator"]
@@ -196,9 +197,9 @@ class BoostedAdaSSP(LinearMethod):
     proof: ClassVar[str] = "boosted-adassp.md"
 
     rounds: int = parameter(Whole(1, 1000), 10)
-    residuals: Number = parameter(Positive(), 0.3)
-    ridge: Number = parameter(Positive(), 1.4)
-    balance: Number | None = parameter(OrNone(Positive()), None)
+    residuals: Number = parameter(Multiple(), 0.3)
+    ridge: Number = parameter(Multiple(), 1.4)
+    balance: Number | None = parameter(OrNone(Multiple()), None)
 
     def estimator(self, public: TablePublic) -> BoostedEstimator:
         """Return boosted AdaSSP with these settings."""

@@ -16,12 +16,13 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_within
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, Positive, parameter
+from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
 from sfumato.regression.model import RegressionModel
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import COUNT, FEATURES, SHARES, Preparation
 from sfumato.regression.rows import RowRule, Rows, answering, numeric
 
@@ -78,8 +79,8 @@ class LinearMethod(Method[Table, RegressionModel]):
     intercept: bool = parameter(Flag(), True)
     response: str = parameter(OneOf(("paid", "declared")), "paid")
     features: str = parameter(OneOf(("auto", "paid", "declared")), "auto")
-    bound: Number | None = parameter(OrNone(Positive()), None)
-    radius: Number = parameter(Positive(), 1)
+    bound: Number | None = parameter(OrNone(Multiple()), None)
+    radius: Number = parameter(Multiple(), 1)
     rows: Any = parameter(OneOf(("weigh", "clip")), "weigh")
 
     @abstractmethod

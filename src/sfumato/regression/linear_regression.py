@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 from sfumato.data.table import TablePublic
 from sfumato.privacy.loss import GDP
-from sfumato.privacy.parameters import OneOf, OrNone, Positive, parameter
+from sfumato.privacy.parameters import OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.regression.adassp import AdaSSPEstimator
 from sfumato.regression.auxiliary import (
+    MANY,
     Candidate,
     Columns,
     Found,
@@ -29,6 +30,7 @@ from sfumato.regression.knorm import KNormEstimator
 from sfumato.regression.knorm_regression import second_moments
 from sfumato.regression.knorm_ridge import RidgedKNormEstimator
 from sfumato.regression.linear_method import LinearMethod
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.objective import ObjectiveEstimator
 from sfumato.regression.preparation import Preparation
 from sfumato.regression.rows import RowRule
@@ -54,10 +56,16 @@ GRID = Grid(
     radii=(0.5, 1.0, 2.0),
     shapes=("weigh", "clip"),
 )
-#: With more records than this only estimators are tried that look at them once.
-MANY = 200_000
+#: What is tried with many records: all scales are paid for, and estimators look at them once.
+FEW = Grid(bounds=(1.0, 3.0), radii=(1.0, 2.0), shapes=("weigh",))
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
+
+
+@lru_cache(maxsize=4)
+def _rehearsals(situation: Situation, goal: str) -> Rehearsals:
+    """Return the made-up tables of a situation, which are drawn once."""
+    return Rehearsals(situation, goal)
 
 
 @lru_cache(maxsize=256)
@@ -66,18 +74,19 @@ def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
     guessing = replace(GUESSING, profile=situation.columns.profile)
     estimators = (guessing, *(GAUSSIAN if isinstance(situation.limit, GDP) else PURE))
     if situation.records > MANY:
-        estimators = tuple(one for one in estimators if not hasattr(one, "residual_bound"))
+        estimators = tuple(one for one in estimators[1:] if not hasattr(one, "residual_bound"))
+        grid = grid.within(FEW)
     usual = min(grid.radii, key=lambda radius: abs(radius - 1))
     families = tuple(Candidate(one, usual, grid.shapes[0]) for one in estimators)
     if len(grid.bounds) == 1:
         families = tuple(family.with_bound(grid.bounds[0]) for family in families)
-    return search(Rehearsals(situation, goal), families, grid)
+    return search(_rehearsals(situation, goal), families, grid)
 
 
 @lru_cache(maxsize=256)
 def unhindered(situation: Situation, goal: str) -> float:
     """Return how good a fit without noise would be."""
-    return Rehearsals(situation, goal).unhindered()
+    return _rehearsals(situation, goal).unhindered()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +133,7 @@ class LinearRegression(LinearMethod):
 
     goal: str = parameter(OneOf(("error", "order")), "error")
     response: str = parameter(OneOf(("auto", "paid", "declared")), "auto")
-    radius: Any = parameter(OrNone(Positive()), None)
+    radius: Any = parameter(OrNone(Multiple()), None)
     rows: Any = parameter(OrNone(OneOf(("weigh", "clip"))), None)
 
     @property
@@ -159,13 +168,23 @@ class LinearRegression(LinearMethod):
             # Nothing is known that could tell: the target's scale alone is nearly always worth it.
             response = "paid" if self.response == "auto" else self.response
             return response, "declared" if self.features == "auto" else self.features
+        if about > MANY:
+            return self._settled("paid", self.response), self._settled("paid", self.features)
+        limit, _ = self.record_budget(public)
+        # Scales of features that are found badly are worse than declared ones, now and then by far.
+        worth = self._features(public, design, limit)
         arms = [
             (response, features)
             for response in (("paid", "declared") if self.response == "auto" else (self.response,))
-            for features in (("declared", "paid") if self.features == "auto" else (self.features,))
-            if (response, features) != ("declared", "paid") or "auto" not in self._paid
+            for features in {"declared": None, worth: None}
+            if self.features in ("auto", features)
+            and ((response, features) != ("declared", "paid") or "auto" not in self._paid)
         ]
         return max(arms, key=lambda arm: self._found(public, design, float(about), arm).score)
+
+    @staticmethod
+    def _settled(default: str, given: str) -> str:
+        return default if given == "auto" else given
 
     @property
     def _paid(self) -> tuple[str, str]:
@@ -246,7 +265,7 @@ class LinearRegression(LinearMethod):
             )
         if found.score <= 0:
             notes.append("For so few records and so small a budget no model is worth its price.")
-        if self.delta is not None and records is not None:
+        if self.delta is not None and records is not None and records <= MANY:
             pure = replace(self, delta=None)
             other = pure._found(public, design, records, pure._arm(public, design))
             if other.score > found.score:

@@ -18,7 +18,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_within
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import DELTA, Flag, Names, OneOf, OrNone, Positive, parameter
+from sfumato.privacy.parameters import DELTA, Flag, Names, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.rounding import sqrt_up
 from sfumato.privacy.transcript import Transcript
@@ -28,6 +28,7 @@ from sfumato.regression.estimator import Said
 from sfumato.regression.knorm import CROSS, LARGEST, SQUARE
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.models import RegressionModels
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import FEATURES, Preparation
 from sfumato.regression.response_rows import ManyRows
 from sfumato.regression.rows import ANSWER, ROW, RowRule, answering
@@ -98,10 +99,10 @@ class ManyResponses(Method[Table, RegressionModels]):
     categories: str = parameter(OneOf(("indicators", "places")), "indicators")
     intercept: bool = parameter(Flag(), True)
     features: str = parameter(OneOf(("declared", "paid")), "declared")
-    bound: Number = parameter(Positive(), 2)
-    length: Number = parameter(Positive(), "1/2")
-    radius: Number = parameter(Positive(), 1)
-    ridge: Number = parameter(Positive(), 1)
+    bound: Number = parameter(Multiple(), 2)
+    length: Number = parameter(Multiple(), "1/2")
+    radius: Number = parameter(Multiple(), 1)
+    ridge: Number = parameter(Multiple(), 1)
 
     def loss(self) -> Loss:
         """Return ε, or (ε, δ)."""

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from sfumato.data.table import TablePublic
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import Number
-from sfumato.privacy.parameters import Constraint, Positive, parameter
+from sfumato.privacy.parameters import Constraint, parameter
 from sfumato.regression.estimator import Estimator
 from sfumato.regression.linear_method import LinearMethod
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.objective import ObjectiveEstimator
 
 __all__ = ["ObjectiveRegression"]
@@ -63,7 +64,7 @@ class ObjectiveRegression(LinearMethod):
 
     proof: ClassVar[str] = "objective-perturbation.md"
 
-    residual_bound: Number = parameter(Positive(), "1/2")
+    residual_bound: Number = parameter(Multiple(), "1/2")
     curvature: Number = parameter(Curvature(), "1/8")
 
     def estimator(self, public: TablePublic) -> Estimator:

@@ -40,6 +40,17 @@ DECLARED_SPREAD = 1 / 3
 LEAST_SPREAD = 2.0**-12
 
 
+def response_share(about: int | None, limit: Loss) -> Fraction:
+    """Return the share of the response: the less, the more records there are about. Public."""
+    if not about:
+        return SHARES[RESPONSE]
+    wanted = WELL_FOUND / (about * pure_within(limit))
+    if not isinstance(limit, PureDP):
+        # Concentrated and Gaussian losses grow with the square of ε.
+        wanted *= wanted
+    return min(max(wanted.limit_denominator(1000), LEAST_SHARE), LARGEST_SHARE)
+
+
 @dataclass(frozen=True)
 class Preparation:
     """Which of the number of records, the response's and the features' scales are paid for.
@@ -70,19 +81,9 @@ class Preparation:
     def shares(self) -> dict[str, Fraction]:
         """The share of the budget that each paid part costs."""
         paid = {COUNT: self.count, RESPONSE: self.response == "paid", FEATURES: bool(self.columns)}
-        shares = {**SHARES, RESPONSE: self._response_share()}
-        return {name: shares[name] for name, wanted in paid.items() if wanted}
-
-    def _response_share(self) -> Fraction:
-        """Return the share of the response: the less, the more records there are. Public."""
         about = self.public.rows if self.public.rows is not None else self.public.rows_about
-        if not about:
-            return SHARES[RESPONSE]
-        wanted = WELL_FOUND / (about * pure_within(self.limit))
-        if not isinstance(self.limit, PureDP):
-            # Concentrated and Gaussian losses grow with the square of ε.
-            wanted *= wanted
-        return min(max(wanted.limit_denominator(1000), LEAST_SHARE), LARGEST_SHARE)
+        shares = {**SHARES, RESPONSE: response_share(about, self.limit)}
+        return {name: shares[name] for name, wanted in paid.items() if wanted}
 
     @property
     def rest(self) -> Fraction:

@@ -11,13 +11,14 @@ from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import Number, pure_within
-from sfumato.privacy.parameters import Constraint, Flag, OneOf, OrNone, Positive, parameter
+from sfumato.privacy.parameters import Constraint, Flag, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression import robust_published
 from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
+from sfumato.regression.multiples import Multiple
 from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
@@ -82,9 +83,9 @@ class RobustLinearRegression(LinearMethod):
 
     proof: ClassVar[str] = "robust-regression.md"
 
-    radius: Number = parameter(Positive(), 2)
+    radius: Number = parameter(Multiple(), 2)
     rows: Any = parameter(OneOf(("clip", "unit", "weigh")), "clip")
-    clip: Number | None = parameter(OrNone(Positive()), None)
+    clip: Number | None = parameter(OrNone(Multiple()), None)
     split: Any = parameter(OrNone(Shares()), None)
     engine: str = parameter(OneOf(ENGINES), "noise_aware")
     calibration: str = parameter(OneOf(("tight", "seed")), "tight")
