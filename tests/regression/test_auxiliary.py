@@ -1,5 +1,7 @@
 """Made-up tables on which settings are chosen: what they are like, and that a choice is fair."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from sfumato.regression.auxiliary import (
 from sfumato.regression.intervals import IntervalChoice
 from sfumato.regression.knorm import KNormEstimator
 from sfumato.regression.knorm_ridge import RidgedKNormEstimator
+from sfumato.regression.preparation import response_share
 from tests.regression import made
 
 MIXED = Columns((1, 1, 2, 3), True)
@@ -64,7 +67,9 @@ def test_noise_is_scaled_to_fewer_records():
     assert large.setting.limit == PureDP(10)
     assert situation(records=15_000.0, limit=GDP("0.01")).setting.limit == GDP(1)
     paid = situation(response="paid", features="paid", count=True)
-    assert paid.setting.limit == PureDP("0.78")
+    # A fiftieth for the count, a tenth for the features, and what a real table pays for the target.
+    left = Fraction(88, 100) - response_share(int(paid.records), paid.limit)
+    assert paid.setting.limit == PureDP(left)
 
 
 def test_intervals_are_picked_by_the_law_of_the_choice():

@@ -266,3 +266,20 @@ def test_an_epsilon_too_small_for_any_fit_is_refused_before_it_is_paid():
     public = TablePublic.of(tables.schema())
     with pytest.raises(ValueError, match="at least 1e-12"):
         ObjectiveRegression(epsilon="1e-14", target="size").check(public)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "curvature"), [("250", "1/8"), ("40", "9/10"), ("1e12", "1/8")]
+)
+def test_the_search_ends_soon_at_an_absurd_epsilon_on_few_records(epsilon, curvature):
+    # It ran for ever where the ridge fell to a billionth of the curvature.
+    primitive = residual_calibrated(
+        2,
+        Fraction(epsilon),
+        Relation.ADD_REMOVE,
+        width=Fraction(1, 8),
+        curvature=Fraction(curvature),
+    )
+    for seed in range(12):
+        with noise.seeded(seed):
+            assert len(primitive.sample(some(3, 2, seed))) == 2

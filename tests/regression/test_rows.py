@@ -7,9 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.schema import Schema
-from sfumato.data.table import Table
+from sfumato.data.table import Table, TablePublic
+from sfumato.regression import row_kernels
 from sfumato.regression import rows as module
 from sfumato.regression.design import Design
+from sfumato.regression.functional import FunctionalRegression
+from sfumato.regression.knorm_regression import KNormRegression
+from sfumato.regression.objective_regression import ObjectiveRegression
 from sfumato.regression.own_units import fine_features
 from sfumato.regression.rows import ANSWER, ROW, RowRule, Rows, answering, fine_values, numeric
 from tests.regression import made
@@ -203,3 +207,25 @@ def test_numbers_are_as_fine_as_they_are_declared():
     values = fine_values(data.public, first)
     assert len(np.unique(values)) == 2**16
     assert numeric(data.public, rule_of(data.public).design).tolist() == [True, True, False]
+
+
+def test_bounds_that_are_one_double_are_refused_before_anything_is_paid():
+    column = {"kind": "integer", "low": 17 * 10**17, "high": 17 * 10**17 + 99}
+    # Their places would be no numbers, and a row of them is never shortened.
+    real = {"kind": "real", "low": 0, "high": 1}
+    public = TablePublic.of(Schema.from_dict({"stamp": column, "a": real, "y": real}))
+    for method in (
+        KNormRegression(epsilon=1, target="y"),
+        ObjectiveRegression(epsilon=1, target="y"),
+        FunctionalRegression(epsilon=1, target="y"),
+    ):
+        with pytest.raises(ValueError, match="double precision"):
+            method.check(public)
+
+
+def test_what_is_no_number_makes_a_row_of_zeros():
+    block = np.array([[np.nan, np.inf, 0.5], [0.5, 0.5, 0.5]])
+    x, y = np.ones((2, 3), dtype=np.int16), np.ones(3, dtype=np.int16)
+    row_kernels.shorten(block, np.ones(3), 1, 4096.0, 4096.0, x, y, np.empty(3))
+    assert x[:, :2].any() == np.False_ and y.tolist() == [0, 0, 4096]
+    assert x[:, 2].tolist() == [2048, 2048]

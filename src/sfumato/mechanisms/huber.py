@@ -31,8 +31,6 @@ DENSE = 2**18
 LITTLE = 1e-15
 #: A float proposal is improved at most so often before exact steps take over.
 MOST_STEPS = 60
-#: An exact step is shortened at most so often before a gradient step is taken.
-SHORTEST = 6
 
 
 def huber(margin: Floats, width: float) -> Floats:
@@ -237,9 +235,11 @@ def _shorter(
 ) -> tuple[list[int], list[Fraction]]:
     """Return a point with a shorter gradient: by a Newton step if it serves, else downhill."""
     step = _newton(objective, _to_floats(units, bits), [float(item) for item in gradient])
-    for shorter in range(SHORTEST if step is not None else 0):
+    # Where the piece is flat a step can be as much too long as L is larger than Λ.
+    halvings = int(objective.lipschitz / objective.strength).bit_length() + 1
+    for shorter in range(halvings if step is not None else 0):
         assert step is not None
-        moved = [a + b for a, b in zip(units, _to_units(step / 2**shorter, bits), strict=True)]
+        moved = [a + b for a, b in zip(units, _to_units(step / 2.0**shorter, bits), strict=True)]
         there = objective.gradient(moved, bits)
         # A quarter of the share that a quadratic piece would give.
         if _squared(there) < length * (1 - Fraction(1, 4 * 2**shorter)) ** 2:

@@ -34,6 +34,11 @@ Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
 
 
+#: Λ is at least this part of the largest curvature c: weights are shrunk as by so few records, and
+#: the search for a minimum ends soon on any data.
+LEAST_STRENGTH = Fraction(1, 4096)
+
+
 @dataclass(frozen=True)
 class Answered(Examples):
     """Records with an answer each: the private input of a fit.
@@ -159,7 +164,6 @@ def residual_calibrated(
     *,
     width: Fraction,
     curvature: Fraction,
-    least: Fraction = Fraction(1, 10**9),
 ) -> ResidualPerturbation:
     """Return the primitive that costs at most a given loss.
 
@@ -175,10 +179,9 @@ def residual_calibrated(
         The half-width h of the loss function's quadratic piece.
     curvature
         The share of the loss that the curvature takes: the more, the smaller Λ can be.
-    least
-        A bound below which Λ does not fall.
     """
     settling = settled(checked_loss(loss))
+    least = 1 / width * LEAST_STRENGTH
     strength, noise = effective(loss - settling, least, 1 / width, "tight", curvature)
     return ResidualPerturbation(
         dimension=dimension,

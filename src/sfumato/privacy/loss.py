@@ -378,6 +378,8 @@ class GDP:
         return ApproxDP(round_up(1 / inverse), failure)
 
 
+#: Of less no pure loss is told: forty digits would not.
+SMALLEST_GAUSSIAN = Fraction(1, 10**50)
 #: e to minus this is as good as nothing, and has few digits.
 TINY = Fraction(200)
 
@@ -430,8 +432,8 @@ def pure_within(loss: Loss) -> Fraction:
         return loss.epsilon
     if isinstance(loss, ZCDP):
         return round_down(sqrt_down(2 * loss.rho))
-    if loss.mu_squared == 0:
-        return Fraction(0)
+    if loss.mu_squared < SMALLEST_GAUSSIAN:
+        raise Unpriced(f"nothing is left to spend of {loss}; fewer records of one unit leave more")
     # ε = ln(Φ(μ/2)/Φ(−μ/2)) and Φ(μ/2) = 1 − Φ(−μ/2).
     log_low = log_tail(sqrt_down(loss.mu_squared) / 2)[1]
     found = round_down(log_down(1 - exp_up(max(log_low, -TINY))) - log_low)

@@ -110,10 +110,25 @@ def _extra_labels(coding: Coding) -> tuple[str, ...]:
 
 
 def centres(coding: Coding) -> tuple[Floats, float, float]:
-    """Return the middle of every code of an ordered column, and its declared bounds."""
+    """Return the middle of every code of an ordered column, and its declared bounds.
+
+    A column whose bounds are one and the same double, or so far apart that middles overflow, is
+    refused: its places would be no numbers, and nothing would be known about their size.
+    """
+    middles, low, high = _middles(coding)
+    if not (np.isfinite(middles).all() and 0 < high / 2 - low / 2 < np.inf):
+        raise ValueError(
+            f"a column from {low!r} to {high!r} cannot be told in double precision: subtract a "
+            "public constant from it, or declare other bounds"
+        )
+    return middles, low, high
+
+
+def _middles(coding: Coding) -> tuple[Floats, float, float]:
     if isinstance(coding, Numbers):
         edges = np.array(coding.edges)
-        return (edges[:-1] + edges[1:]) / 2, float(edges[0]), float(edges[-1])
+        # Halves first: the sum of two large edges must not overflow.
+        return edges[:-1] / 2 + edges[1:] / 2, float(edges[0]), float(edges[-1])
     if isinstance(coding, Reals):
         steps = coding.edge(np.arange(coding.proper + 1))
         return (steps[:-1] + steps[1:]) / 2, coding.low, coding.high
@@ -134,6 +149,7 @@ def in_units(coding: Coding) -> Integers64:
     # Halves first: the difference of two large bounds must not overflow.
     place = (middles / 2 - low / 2) / (high / 2 - low / 2)
     units = np.clip(np.rint((2 * place - 1) * UNIT), -UNIT, UNIT)
+    assert np.isfinite(units).all()
     found = np.asarray(units, dtype=np.int64)
     # Kept, since a plan and a fit ask for it again and again.
     found.setflags(write=False)

@@ -133,17 +133,25 @@ class KNormEstimator:
 
     def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
         """Add noise to the sums, once."""
-        sums = self._weighed(rows.moments(), setting.relation)
+        if self.matrix:
+            sums = self._weighed(rows.moments(), setting.relation)
+        else:
+            xy, squares = rows.first_moments()
+            sums = self._one_vector(xy, np.array([squares]), setting.relation)
         budget.measure(self.noise(setting), sums, label=SUMS)
 
     def _weighed(self, moments: Moments, relation: Relation) -> Floats:
-        """Return the weighed sums in one vector of whole numbers, as floats. Private."""
-        linear, beside = self._beside(len(moments.xy), relation)
+        """Return the weighed sums of given moments. Private."""
         second = np.array([np.trace(moments.xx)])
         if self.matrix:
             second = moments.xx[np.triu_indices(len(moments.xy))]
-        sums = np.concatenate([moments.xy, second])
-        weights = np.concatenate([np.full(len(moments.xy), linear), beside])
+        return self._one_vector(moments.xy, second, relation)
+
+    def _one_vector(self, xy: Integers64, second: Integers64, relation: Relation) -> Floats:
+        """Return the weighed sums in one vector of whole numbers, as floats. Private."""
+        linear, beside = self._beside(len(xy), relation)
+        sums = np.concatenate([xy, second])
+        weights = np.concatenate([np.full(len(xy), linear), beside])
         # Cutting brings no two vectors further apart; it takes more than 5 million records.
         most = LARGEST // weights
         return np.asarray(np.clip(sums, -most, most) * weights, dtype=np.float64)

@@ -7,6 +7,7 @@ the weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from sfumato.data.frames import columns_of, names_of
 from sfumato.data.table import TablePublic
-from sfumato.data.weights import WeightTable
+from sfumato.data.weights import WEIGHTS, WeightTable
+from sfumato.engines.coding import Dates
 from sfumato.engines.intake import Recipe, take
 from sfumato.privacy.release import Release
-from sfumato.regression.design import Design
+from sfumato.regression.coefficients import COEFFICIENTS, Coefficients
+from sfumato.regression.design import INTERCEPT, UNORDERED, Design
 from sfumato.regression.own_units import fine_features, own_units
 
 __all__ = ["OFFSET", "Interval", "RegressionModel"]
@@ -27,6 +30,8 @@ Floats = NDArray[np.float64]
 
 #: What is added to every sum is called, in a model without a feature that every record has.
 OFFSET = "(offset)"
+#: How many coefficients a sentence names.
+MOST_TOLD = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +111,21 @@ class RegressionModel(Release):
         Notes
         -----
         For a column of numbers it is what one more of its own unit adds (a year, a euro; a day
-        for dates), for one of two categories what the second adds to the first, for one of more
-        categories what each of them adds. The constant is under `("(intercept)", "")`. The
-        target is in its own unit; in a logistic model it is the logarithm of the odds.
+        for dates), for one of categories what each of them adds instead of the first that was
+        declared; of two only the second is named. The constant is under `("(intercept)", "")`.
+        The target is in its own unit; in a logistic model it is the logarithm of the odds.
         """
         return own_units(self.public, self.design, self.weights, self.offset, self.half_range)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The same with the standard deviation of each, where the method knows it."""
+
+        def told(both: Floats) -> dict[tuple[str, str], float]:
+            weights, offset = both[:-1], float(both[-1])
+            return own_units(self.public, self.design, weights, offset, self.half_range)
+
+        return Coefficients.of(told, np.append(self.weights, self.offset), self.covariance)
 
     @property
     def half_range(self) -> tuple[float, float]:
@@ -208,12 +223,31 @@ class RegressionModel(Release):
         return WeightTable(names, weights)
 
     def files(self) -> dict[str, bytes]:
-        """Return the weights in one CSV file."""
-        return self._table.files()
+        """Return the weights in one CSV file, and in another what they add in own units."""
+        return {**self._table.files(), COEFFICIENTS: self.coefficients.written()}
 
     def agrees(self, files: dict[str, bytes]) -> bool:
         """Tell whether published files say what this release says, up to rounding."""
-        return self._table.agrees(files)
+        # A release that was saved before coefficients had a file has weights alone.
+        if COEFFICIENTS in files and not self.coefficients.agrees(files[COEFFICIENTS]):
+            return False
+        rest = {name: content for name, content in files.items() if name != COEFFICIENTS}
+        return self._table.agrees(rest)
+
+    def per(self, column: str, value: str) -> str:
+        """Return what a coefficient is for: one more of a unit, or a value instead of another."""
+        if column == INTERCEPT:
+            return "every record"
+        coding = self.public.schema[column].coding
+        if value:
+            number = not isinstance(coding, UNORDERED) and coding.size > 2
+            first = "a number" if number else coding.labels[0]
+            return value if value == first else f"{value} instead of {first}"
+        if isinstance(coding, Dates):
+            return "each day later"
+        if isinstance(coding, UNORDERED):
+            return "each place further in the declared list"
+        return "each 1 more"
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
@@ -222,17 +256,27 @@ class RegressionModel(Release):
         if self.positive is not None:
             what = f"whether {self.target} is {' or '.join(self.positive[:4])}"
         response = self.design.response
-        scale = (
-            f"A sum of −1 stands for {response.low:g} and one of 1 for {response.high:g}."
+        end = (
+            f"A sum beyond {response.low:g} or {response.high:g} counts as that bound."
             if self.positive is None
-            else "A sum above 0 means yes."
+            else "The sum is the logarithm of the odds: above 0 it means yes."
         )
         return (
             f"A rule that guesses {what} from {count} column{'s' * (count != 1)}. {self.about} "
-            "Its weights add up: one that every record has, and one for each value it has. Of two "
-            "values one adds the weight and the other subtracts it; a number adds its weight times "
-            f"its place between −1, its lower bound, and 1, its upper. {scale}"
+            f"It adds up, in the units of the columns: {self._sum()}. {end} All figures are in "
+            f"{COEFFICIENTS}; {WEIGHTS} has the same for columns that are stretched from −1, "
+            "their lower bound, to 1, their upper."
         )
+
+    def _sum(self) -> str:
+        """Return the constant and what a few columns add, in words."""
+        adds = self.coef
+        parts = [f"{adds.pop((INTERCEPT, '')):,.5g} for every record"]
+        for (column, value), figure in list(adds.items())[:MOST_TOLD]:
+            parts.append(f"{figure:+,.4g} for {column}, {self.per(column, value)}")
+        if len(adds) > MOST_TOLD:
+            parts.append(f"and so on for {len(adds) - MOST_TOLD:,} more")
+        return "; ".join(parts)
 
     def plot(self) -> Any:
         """Return a figure of the largest weights."""

@@ -84,8 +84,10 @@ def own_units(
             found[name, factor.names[0]] = float(half * 2 * parts[0])
             constant -= float(parts[0])
         else:
+            # Each against the first that is declared, which adds nothing.
             for label, part in zip(factor.names, parts, strict=True):
-                found[name, label] = float(half * part)
+                found[name, label] = float(half * (part - parts[0]))
+            constant += float(parts[0])
         first += len(factor.names)
     if design.intercept:
         constant += float(weights[-1])

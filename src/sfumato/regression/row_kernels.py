@@ -73,7 +73,8 @@ def shorten(
         length = np.sqrt(scratch[i])
         part = answers[i]
         factor = row
-        if np.isnan(part):
+        if np.isnan(part) or not np.isfinite(length):
+            # No answer; or no numbers, which a rule never makes.
             part, factor = 0.0, 0.0
         elif length > 1.0 or (shape == UNIT_LENGTH and length > TINY):
             factor = row / length
@@ -84,7 +85,7 @@ def shorten(
     for j in range(block.shape[0]):
         for i in range(answers.size):
             # Turning a float into an integer cuts it off towards 0.
-            x[j, i] = np.int16(block[j, i] * scratch[i])
+            x[j, i] = np.int16(block[j, i] * scratch[i]) if scratch[i] > 0 else np.int16(0)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

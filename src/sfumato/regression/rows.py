@@ -314,6 +314,16 @@ class Rows:
             yy += int(answers @ answers)
         return Moments(xx, xy, yy)
 
+    def first_moments(self) -> tuple[Integers64, int]:
+        """Return the exact sums Σ y x and Σ |x|², without those of products. Private."""
+        xy, squares = np.zeros(self.dimension, dtype=np.int64), 0
+        for x, y in self.blocks():
+            rows = x.astype(np.float64)
+            xy += (rows @ y.astype(np.float64)).astype(np.int64)
+            # A block's sum is at most 2¹⁴·2²⁴, exact in whatever order.
+            squares += int(np.sum(rows * rows))
+        return xy, squares
+
     def residual_xy(self, weights: Any, bound: int) -> Integers64:
         """Return Σ x·clip(y − xᵀw, ±bound) in whole units squared, exactly. Private.
 
