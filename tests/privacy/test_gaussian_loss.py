@@ -123,3 +123,13 @@ def test_absurd_losses_are_priced_in_no_time(epsilon):
     limit = ApproxDP(epsilon, "1e-9")
     found = GDP.within(limit)
     assert found.implies(limit) and pure_within(found) > 0
+
+
+def test_one_unit_is_no_group_however_large_the_loss():
+    huge = ApproxDP(10**9, "1e-6")
+    assert huge.group(1) == huge == huge.per_unit(1)
+
+
+def test_nothing_is_told_of_a_slice_with_nothing_in_it():
+    with pytest.raises(Unpriced, match="nothing is left"):
+        pure_within(GDP(Fraction(1, 10**60)))

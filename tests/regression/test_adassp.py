@@ -306,3 +306,9 @@ def test_the_loss_of_steps_that_depend_on_one_another_is_that_of_one_normal_numb
             ratios.append(here - there)
     assert np.mean(ratios) == pytest.approx(0.25, abs=5 * math.sqrt(0.5 / 1500))
     assert np.var(ratios) == pytest.approx(0.5, abs=5 * 0.5 * math.sqrt(2 / 1500))
+
+
+def test_a_matrix_is_lifted_to_a_floor_beside_which_it_is_huge():
+    # The difference of two nearly equal numbers rounded to 0, and weights were no numbers.
+    found = lifted(np.diag([-5.0, 3.0]), np.ones(2), 1e-16)
+    assert np.isfinite(found).all()

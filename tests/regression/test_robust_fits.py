@@ -250,3 +250,10 @@ def test_the_baselines_of_the_paper_are_themselves():
     weights = baselines.output_perturbation(x, y, huge, generator, bound=1.0)
     assert np.linalg.norm(weights) <= 1 + 1e-6
     assert spearman(x @ weights, x @ wanted) > 0.99
+
+
+def test_precisions_that_are_given_fit_a_matrix_of_hardly_any_rank():
+    # Noise of an absurd size made the sum of prior and matrix singular in floats.
+    statistics = Statistics(np.full((3, 3), 1e30), np.full(3, 1e30), 1e30, 10.0)
+    found = fixed_precisions(statistics)
+    assert np.isfinite(found.mean).all() and np.isfinite(found.covariance).all()

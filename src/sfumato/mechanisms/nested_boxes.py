@@ -169,8 +169,8 @@ def _relative(
     exponent = rate * (here - heaviest)
     scale = 1 << (2 * bits)
     ratio = Fraction(weights[here], weights[heaviest]) * scale
-    if ratio == 0 or exponent * 3 < -2 * (ratio.__floor__().bit_length() + bits):
-        # e^(−2/3) < 1/2: what is left is far less than one.
+    if ratio == 0 or exponent * 7 < -5 * (ratio.__floor__().bit_length() + bits):
+        # e^(−5/7) < 1/2: what is left is far less than one.
         return 0, 1
     ends = []
     for rounding in (ROUND_FLOOR, ROUND_CEILING):

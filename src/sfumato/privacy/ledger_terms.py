@@ -13,6 +13,7 @@ from typing import Any, Self
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.ledger_store import LedgerError
 from sfumato.privacy.loss import (
+    GDP,
     ZCDP,
     ApproxDP,
     Loss,
@@ -176,7 +177,8 @@ class Terms:
                 return convert(loss, measure)
             except Unpriced:
                 continue
-        stated = " and ".join(str(loss) for loss in guarantee.losses)
+        # A Gaussian loss is how a release counts within; no ledger sums it.
+        stated = " and ".join(str(loss) for loss in guarantee.losses if not isinstance(loss, GDP))
         raise LedgerError(
             f"this ledger sums {_MEASURES[measure]}, and nothing of that kind follows from "
             f"{stated}; {_TAKES[measure]}"
@@ -208,7 +210,8 @@ _MEASURES: dict[Measure, str] = {
     ZCDP: "zero-concentrated losses (ρ)",
 }
 _TAKES: dict[Measure, str] = {
-    PureDP: "use Laplace or geometric noise, or keep a ledger that allows ZCDP or ApproxDP",
+    PureDP: "leave delta (--delta) out, which gives Laplace or geometric noise, or keep a ledger "
+    "that allows a delta (sfumato ledger create … --allow-delta) or a ρ",
     ApproxDP: "give the method a delta, or keep a ledger that allows ZCDP",
     ZCDP: "use a method that states a ρ or a pure ε, or keep a ledger that allows ApproxDP",
 }

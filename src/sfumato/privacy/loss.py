@@ -158,6 +158,8 @@ class ApproxDP:
 
     def _group_factor(self, epsilon: Fraction, size: int) -> Fraction:
         """Return an upper bound on 1 + e^ε + … + e^{(size−1)ε}."""
+        if size == 1:
+            return Fraction(1)
         if epsilon * size > 10**6:
             raise Unpriced(f"ε = {float(min(epsilon, Fraction(10**300))):.3g} bounds no group")
         # Every term is at most the last one.

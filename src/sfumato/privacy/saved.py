@@ -41,6 +41,7 @@ FILE_WORDS = {
     "network.json": "which columns the model joins, and what was counted for it",
     "answers.csv": "the questions and their answers, with the margins of the noise",
     "weights.csv": "the weight of every feature of the model",
+    "coefficients.csv": "what each column adds to a prediction, in its own units",
     "edges.csv": "a made-up graph: two nodes a row",
     "model.json": "what graphs are drawn from",
     "degrees.csv": "how many edges nodes have, in order",

@@ -45,7 +45,9 @@ def lifted(matrix: Floats, linear: Floats, floor: float) -> Floats:
     """
     curvatures, directions = np.linalg.eigh(matrix)
     ridge = max(0.0, floor - float(curvatures[0]))
-    return np.asarray(directions @ ((directions.T @ linear) / (curvatures + ridge)))
+    # The difference of two nearly equal numbers may round to nothing.
+    curved = np.maximum(curvatures + ridge, floor)
+    return np.asarray(directions @ ((directions.T @ linear) / curved))
 
 
 @dataclass(frozen=True, kw_only=True)

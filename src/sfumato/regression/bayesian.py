@@ -118,9 +118,11 @@ def fixed_precisions(
     """
     if not (noise > 0 and prior > 0):
         raise ValueError(f"precisions must be positive; got {noise!r} and {prior!r}")
-    precision = prior * np.eye(statistics.dimension) + noise * repaired(statistics.xx)
-    covariance = np.linalg.inv(precision)
-    mean: Floats = np.asarray(np.linalg.solve(precision, noise * statistics.xy), dtype=np.float64)
+    # In the eigenbasis nothing is singular, however large the noise in the matrix is.
+    curvatures, directions = np.linalg.eigh(repaired(statistics.xx))
+    spread = 1 / (prior + noise * np.maximum(curvatures, 0.0))
+    covariance = (directions * spread) @ directions.T
+    mean: Floats = np.asarray(covariance @ (noise * statistics.xy), dtype=np.float64)
     return Posterior(mean, (covariance + covariance.T) / 2, 1 / math.sqrt(noise))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, log2
+from statistics import median
 from typing import Any, ClassVar
 
 from sfumato.data.table import TablePublic
@@ -60,12 +61,27 @@ GRID = Grid(
 FEW = Grid(bounds=(1.0, 3.0), radii=(1.0, 2.0), shapes=("weigh",))
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
+#: The made-up tables by which a plan says how good a fit will be: others than it was chosen on.
+FRESH = range(100, 118)
+#: Differences below this are not worth a word.
+VISIBLE = 0.01
+#: The largest exponent that is worked out; beyond it a fit is useless anyway.
+LARGEST = 50.0
 
 
 @lru_cache(maxsize=4)
 def _rehearsals(situation: Situation, goal: str) -> Rehearsals:
     """Return the made-up tables of a situation, which are drawn once."""
     return Rehearsals(situation, goal)
+
+
+def _serves(estimator: Any, setting: Setting) -> bool:
+    """Tell whether an estimator takes so small a budget."""
+    try:
+        estimator.check(setting)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=256)
@@ -76,6 +92,8 @@ def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
     if situation.records > MANY:
         estimators = tuple(one for one in estimators[1:] if not hasattr(one, "residual_bound"))
         grid = grid.within(FEW)
+    setting = situation.setting
+    estimators = tuple(one for one in estimators if _serves(one, setting))
     usual = min(grid.radii, key=lambda radius: abs(radius - 1))
     families = tuple(Candidate(one, usual, grid.shapes[0]) for one in estimators)
     if len(grid.bounds) == 1:
@@ -87,6 +105,14 @@ def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
 def unhindered(situation: Situation, goal: str) -> float:
     """Return how good a fit without noise would be."""
     return _rehearsals(situation, goal).unhindered()
+
+
+@lru_cache(maxsize=256)
+def tried(situation: Situation, goal: str, grid: Grid) -> tuple[float, ...]:
+    """Return how good the best way to fit is on tables that had no say in choosing it, sorted."""
+    candidate, rehearsals = found_for(situation, goal, grid).candidate, _rehearsals(situation, goal)
+    tables = FRESH[: len(rehearsals.compared)]
+    return tuple(sorted(rehearsals.score(candidate, range(n, n + 1)) for n in tables))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,8 +269,8 @@ class LinearRegression(LinearMethod):
         return replace(plan, notes=(*plan.notes, *self._reasons(public)))
 
     def _told(self, score: float) -> float:
-        """Return a score as a share of what could be told."""
-        return max(score if self.goal == "order" else 1 - exp(-score), 0.0)
+        """Return a score as a share of what could be told; below 0 a guess does better."""
+        return score if self.goal == "order" else 1 - exp(min(-score, LARGEST))
 
     def _reasons(self, public: TablePublic) -> list[str]:
         """Return what was chosen, in sentences."""
@@ -252,25 +278,41 @@ class LinearRegression(LinearMethod):
         arm = self._arm(public, design)
         found = self._found(public, design, records, arm)
         situation = self._situation(public, design, records, arm)
+        shares = [self._told(score) for score in tried(situation, self.goal, self._grid)]
+        middle = median(shares)
         what = "of the order of records" if self.goal == "order" else "of the target's variance"
         notes = [
             f"Chosen on made-up tables of about {situation.records:,.0f} records: "
-            f"{found.candidate.estimator.name}. It told {self._told(found.score):.0%} {what}; "
-            f"without noise {self._told(unhindered(situation, self.goal)):.0%} could be told there."
+            f"{found.candidate.estimator.name}. On {len(shares)} others it told from "
+            f"{_percent(shares[0])} to {_percent(shares[-1])} {what}, {_percent(middle)} in the "
+            "middle; without noise about "
+            f"{_percent(self._told(unhindered(situation, self.goal)))} could be told."
         ]
         if records is None:
             notes.append(
                 "How many records there are is not known: they are counted first, and the choice "
                 "is made for that number. Declare rows_about for a plan that fits."
             )
-        if found.score <= 0:
+        if found.score <= 0 or middle <= 0:
             notes.append("For so few records and so small a budget no model is worth its price.")
+        elif shares[0] < 0:
+            notes.append(
+                "At worst it did worse than guessing the mean: with so small a budget a fit can "
+                "come out useless, and it costs the same. More records, fewer columns or a larger "
+                "ε help."
+            )
         if self.delta is not None and records is not None and records <= MANY:
             pure = replace(self, delta=None)
             other = pure._found(public, design, records, pure._arm(public, design))
-            if other.score > found.score:
+            better = self._told(other.score) - self._told(found.score)
+            if better >= VISIBLE and other.score > 0:
                 notes.append(
-                    "Without a delta, under pure ε, it would do better here "
-                    f"({self._told(other.score):.0%}): leave delta out."
+                    "Without a delta, under pure ε, it would do better here, by "
+                    f"{100 * better:.0f} percentage points: leave delta out."
                 )
         return notes
+
+
+def _percent(share: float) -> str:
+    """Return a share in words for a plan."""
+    return "less than −100%" if share < -1 else f"{share:.0%}".replace("-", "−")

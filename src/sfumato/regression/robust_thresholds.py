@@ -118,7 +118,8 @@ def _searched(records: float, dimension: int, epsilon: float, relation: Relation
                         weight = np.linalg.solve(fitted.xx + 1e-9 * np.eye(p), fitted.xy)
                         scores[i, j, k] += _order(x @ weight, y)
     # Of those that are nearly as good the widest threshold for answers changes them least.
-    means = scores / (SETS * DRAWS)
+    # Rounded, so that the last digits, which machines disagree on, decide nothing.
+    means = np.round(scores / (SETS * DRAWS), 9)
     good = means >= means.max() - NEARLY
     widest = max(np.flatnonzero(good.any(axis=(0, 2))).tolist())
     means[:, :widest] = means[:, widest + 1 :] = -np.inf
