@@ -10,6 +10,7 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.attacks import ModelInversion
 from sfumato.attacks.additive import additive
+from sfumato.attacks.outcome import Inversion, InversionOutcome, Quality
 from sfumato.attacks.values import Values
 from sfumato.evaluate.warning import WARNING
 from sfumato.mechanisms.expression.release import StatisticRelease
@@ -117,6 +118,8 @@ def test_where_nothing_is_given_away_it_says_so(table, model):
     # Towns say little about being rich.
     outcome = ModelInversion(sensitive="town", known=[]).run(table, model, dropped=False)
     assert "no better than by always naming the most frequent value" in outcome.words()
+    assert "no more than chance" in outcome.words()
+    assert outcome.verdict().startswith("Verdict: this attack does not get at town")
     assert outcome.quality.without is None
 
 
@@ -146,6 +149,8 @@ def test_numbers_are_cut_into_parts(table):
         table,
         sf.FunctionalRegression(epsilon=20, target="rich", positive=["true"]).release(table),
     )
+    assert "age was cut into 4 parts" in ages.words() and "25 to 50" in ages.words()
+    assert outcome.target_parts[0].startswith("0 to ") and "age was cut into" in outcome.words()
     assert ages.values == 4 and 0.2 < ages.through_model.right < 0.6
     groups = Values.of(SCHEMA_PUBLIC, 0, 4)
     assert groups.labels == ("0 to 25", "25 to 50", "50 to 75", "75 to 100")
@@ -232,3 +237,29 @@ def test_a_page_for_the_custodian(table, model, tmp_path):
     assert "script" not in page
     path = save_inversion(outcome, tmp_path / "attack.html")
     assert path.read_text(encoding="utf-8") == page
+
+
+@pytest.mark.parametrize(
+    ("alone", "through", "told", "verdict"),
+    [
+        (0.6, 0.7, "10.0 percentage points more often than by the best", "itself helps to guess"),
+        (0.6, 0.61, "no more than chance apart", "tells no more about married than rich does"),
+        (0.7, 0.6, "10.0 percentage points more often than through", "tells no more about"),
+    ],
+)
+def test_sentences_are_those_a_custodian_can_act_on(alone, through, told, verdict):
+    rights = {"most frequent": 0.5, "target alone": alone, "model": 0.5}
+    rights |= {"model and errors": through, "model without the column": 0.5}
+    outcome = InversionOutcome(
+        sensitive="married",
+        target="rich",
+        values=2,
+        known=(),
+        unknown=(),
+        source="train",
+        quality=Quality("accuracy", 0.8, 0.7),
+        guesses=tuple(Inversion(name, right, 2000) for name, right in rights.items()),
+    )
+    assert told in outcome.words() and verdict in outcome.verdict()
+    assert "fresh noise" in outcome.words()
+    assert outcome.to_json()["verdict"] == outcome.sentences()[-1]

@@ -89,7 +89,17 @@ def test_reports_of_many_become_a_tally_and_a_page(run, survey, tmp_path):
     assert run(*words, "a.jsonl").code == run(*words, "b.jsonl").code == 0
     first = run("collect", "aggregate", survey, "a.jsonl", "--out", "a.json", "--json").document
     assert (first["lines"], first["wrong"]) == (2000, 0)
-    both = run("collect", "aggregate", survey, "a.json", "b.jsonl", "--out", "all.json", "--json")
+    both = run(
+        "collect",
+        "aggregate",
+        survey,
+        "b.jsonl",
+        "--tally",
+        "a.json",
+        "--out",
+        "all.json",
+        "--json",
+    )
     assert both.document["lines"] == 4000
     told = run("collect", "report", survey, "all.json", "--out", "page.html")
     assert told.code == 0 and "95 % interval" in told.out and "mean 4" in told.out
@@ -127,6 +137,29 @@ def test_what_cannot_be_used_is_refused_and_not_shown(run, survey, tmp_path):
     assert empty.code == 0 and "nobody answered" in empty.out
     assert run("collect", "report", survey, "survey.json").code == ExitCode.DATA
     assert run("collect", "report", "answers.csv", "t.json").code == ExitCode.DATA
+
+
+def test_what_respondents_sent_is_never_taken_for_a_tally(run, survey, tmp_path):
+    words = ("collect", "perturb", survey, "--table", "answers.csv", "--out", "a.jsonl")
+    assert run(*words).code == 0
+    assert run("collect", "aggregate", survey, "a.jsonl", "--out", "a.json").code == 0
+    # A tally, or a line that only looks like one, sent in as somebody's report.
+    (tmp_path / "tally.jsonl").write_text((tmp_path / "a.json").read_text())
+    (tmp_path / "like.jsonl").write_text(
+        '{"x":"sfumato tally"}\n' + (tmp_path / "a.jsonl").read_text(encoding="utf-8")
+    )
+    for sent, lines in (("tally.jsonl", 0), ("like.jsonl", 2000)):
+        words = ("collect", "aggregate", survey, sent, "--out", f"{sent}.json")
+        assert run(*words).code == ExitCode.DATA
+        counted = run(*words, "--skip-wrong", "--json").document
+        assert (counted["lines"], counted["wrong"]) == (lines, 1)
+    alone = run("collect", "aggregate", survey, "--tally", "a.json", "--out", "b.json", "--json")
+    assert alone.document["lines"] == 2000
+    words = ("collect", "aggregate", survey, "--out", "c.json")
+    assert run(*words).code == ExitCode.USAGE
+    assert run(*words, "--tally", "a.jsonl").code == ExitCode.DATA
+    again = run(*words, "--tally", "a.json", "--tally", "a.json")
+    assert again.code == ExitCode.USAGE and "twice" in again.err
 
 
 @pytest.mark.parametrize("share", ["sample", "joint"])

@@ -101,7 +101,7 @@ def test_new_rows_are_predicted(run, fitted, tmp_path):
     wanted = release.predict(pl.DataFrame({"age": [30.0, 70.0], "smokes": [False, True]}))
     told = run("regress", "predict", fitted, "new.csv", "--json")
     found = [item["predicted pressure"] for item in told.document["predictions"]]
-    assert found == pytest.approx(wanted.tolist())
+    assert found == [float(f"{value:.6g}") for value in wanted]
     assert run("regress", "predict", fitted, "new.csv").out.startswith("predicted pressure\n")
     for name in ("p.csv", "p.parquet"):
         assert run("regress", "predict", fitted, "new.csv", "--out", name).code == 0
@@ -190,3 +190,48 @@ def test_only_models_are_attacked_and_predict(run, heart):
     ):
         wrong = run(*command)
         assert wrong.code == ExitCode.USAGE and "noisy tables" in wrong.err
+
+
+def test_coefficients_are_printed_and_written_in_own_units(run, heart, fitted):
+    words = ("regress", "fit", heart, "--target", "pressure", "--epsilon", "20", "--no-report")
+    shown = run(*words, "--method", "functionalregression", "--out", "again").out
+    for told in ("adds to pressure", "each 1 more", "true instead of false", "every record"):
+        assert told in shown
+    assert "mostly noise" in shown
+    table = pl.read_csv(fitted / "coefficients.csv")
+    assert table["column"].to_list() == ["age", "smokes", "(intercept)"]
+    assert table["adds"][0] == pytest.approx(0.5, abs=0.3)
+    assert run("verify", fitted).code == 0
+    assert "coefficients.csv" in (fitted / "README.txt").read_text(encoding="utf-8")
+
+
+def test_yes_and_no_are_read_as_true_and_false(run, heart):
+    common = ("regress", "plan", heart, "--target", "smokes", "--epsilon", "1", "--json")
+    told = run(*common, "--positive", "yes").document
+    assert told == run(*common, "--positive", "true").document
+    wrong = run(*common, "--positive", "often")
+    assert wrong.code == ExitCode.USAGE and "yes and 1 are read as true" in wrong.err
+
+
+def test_a_delta_in_a_ledger_without_one_is_told_apart(run, heart):
+    assert run("ledger", "create", "l", "--allow-epsilon", "3", "--unit", "row").code == 0
+    words = ("regress", "fit", heart, "--target", "pressure", "--epsilon", "1", "--delta", "1e-6")
+    wrong = run(*words, "--method", "adassp", "--ledger", "l", "--out", "x")
+    assert wrong.code != 0 and "μ" not in wrong.err
+    said = " ".join(wrong.err.split())
+    assert "leave delta (--delta) out" in said and "--allow-delta" in said
+
+
+def test_a_draft_asks_for_another_separator(run, tmp_path):
+    (tmp_path / "a.csv").write_text("age;sex\n" + "1;f\n2;m\n" * 20)
+    wrong = run("table", "schema", "a.csv")
+    assert wrong.code == ExitCode.DATA and "--separator ';'" in " ".join(wrong.err.split())
+    told = run("table", "schema", "a.csv", "--separator", ";", "--json")
+    assert told.code == 0 and set(told.document["inferred"]) == {"age", "sex"}
+
+
+def test_a_plan_warns_where_a_fit_may_be_useless(run, heart):
+    common = ("regress", "plan", heart, "--target", "pressure")
+    assert "no model is worth its price" in run(*common, "--epsilon", "0.01").out
+    plan = " ".join(run(*common, "--epsilon", "1").out.split())
+    assert "it told from" in plan and "in the middle" in plan

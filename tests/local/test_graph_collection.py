@@ -287,3 +287,18 @@ def test_the_figures_of_a_network_of_185_people():
         alone = told.deviation**3 * math.sqrt(math.comb(184, 2))
         assert alone == pytest.approx(triangles, rel=0.01)
     assert math.sqrt(17020 * math.e) / (math.e - 1) == pytest.approx(125, abs=0.5)
+
+
+@pytest.mark.parametrize("bad", [None, [], "x", {"node": True, "bits": "00"}, {"node": 0}])
+def test_a_report_that_is_none_is_refused_with_its_number(bad):
+    survey = EdgeResponse(epsilon=1, nodes=3)
+    good = [survey.perturb((node, [])) for node in range(3)]
+    with pytest.raises(ValueError, match="report 2: a report names its node"):
+        survey.gathered([good[0], bad, good[2]])
+
+
+@pytest.mark.parametrize("bad", [1.9, "1", True, 3, -1])
+def test_a_neighbour_is_a_whole_number(bad):
+    with pytest.raises(ValueError, match="a neighbour is a whole number from 0 to 2") as caught:
+        EdgeResponse(epsilon=1, nodes=3).perturb((0, [bad]))
+    assert "1.9" not in str(caught.value)

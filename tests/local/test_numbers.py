@@ -126,6 +126,14 @@ def test_a_client_books_its_report(kind, tmp_path):
         design.estimate([])
 
 
+def test_sums_of_many_reports_do_not_overflow():
+    design = PiecewiseMean(epsilon="1/10", low=0, high=1, steps=1 << 20)
+    last = design.primitive.reports - 1
+    # As if every client of seven million had reported the last place: 2⁶³ is exceeded.
+    rows = np.broadcast_to(np.uint32(last), 7_000_000)
+    assert design.support(Reports(design, rows)).tolist() == [last * 7_000_000, last**2 * 7_000_000]
+
+
 def test_the_better_of_the_two_is_chosen():
     assert isinstance(best_mean(0, 1, 1), MeanResponse)
     assert isinstance(best_mean(0, 1, 2), PiecewiseMean)

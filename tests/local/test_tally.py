@@ -4,6 +4,7 @@ import pytest
 from sfumato.local import (
     HadamardResponse,
     LocalHash,
+    MeanResponse,
     RandomizedResponse,
     SubsetSelection,
     Tally,
@@ -46,3 +47,30 @@ def test_what_does_not_fit_is_refused():
         Tally(survey, np.array([-1, 0]), 2)
     with pytest.raises(ValueError, match="'maybe' is not one of the answers"):
         Tally.empty(survey).add(["maybe"])
+    with pytest.raises(ValueError, match="support 2 answers in all"):
+        Tally(survey, np.array([2, 2]), 2)
+    with pytest.raises(ValueError, match="put a single report into a list"):
+        Tally.empty(RandomizedResponse(epsilon=1, answers=3)).add("012")
+    with pytest.raises(ValueError, match="asks for a number"):
+        Tally.empty(MeanResponse(epsilon=1, low=0, high=1))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("counts", [1.5, 0.5], "whole numbers"),
+        ("counts", [-1, 3], "none below zero"),
+        ("counts", [2], "2 counts here"),
+        ("counts", [10**30, 0], "whole numbers"),
+        ("reports", 2.0, "a whole number"),
+        ("reports", 1, "more reports than there are"),
+    ],
+)
+def test_a_tally_of_a_file_is_checked(key, value, why):
+    survey = RandomizedResponse(epsilon=1, answers=["yes", "no"])
+    document = Tally.empty(survey).add(["yes", "yes"]).to_json()
+    with pytest.raises(ValueError, match=why):
+        Tally.from_json({**document, key: value})
+    del document[key]
+    with pytest.raises(ValueError, match="lacks something"):
+        Tally.from_json(document)

@@ -258,7 +258,9 @@ class TestMeasures:
 
     @pytest.mark.parametrize("loss", [ZCDP("0.1"), ApproxDP(1, "1e-9")])
     def test_a_pure_ledger_refuses_the_rest(self, create, loss):
-        with pytest.raises(LedgerError, match=r"sums pure losses.*follows from .*use Laplace"):
+        with pytest.raises(
+            LedgerError, match=r"sums pure losses.*follows from .*leave delta .* out"
+        ):
             book(create(PureDP(1)), promise(loss))
 
     def test_a_zcdp_ledger_sums_rho(self, create):

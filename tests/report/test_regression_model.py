@@ -55,3 +55,20 @@ def test_of_very_many_coefficients_the_largest_are_listed():
 
     grid = next(block for block in sections(release)[0].blocks if block.form == "grid")
     assert len(grid.rows) == 62 and grid.rows[-1][0] == "and 40 more"
+
+
+def test_a_page_says_how_sure_single_figures_are(strange):
+    from sfumato.report.regression_model import sections
+
+    def told(release):
+        blocks = sections(release)[0].blocks
+        grid = next(block for block in blocks if block.form == "grid")
+        return " ".join(block.words for block in blocks if block.form == "text"), grid.rows
+
+    words_told, rows = told(sf.FunctionalRegression(epsilon=5, target="size").release(strange))
+    assert "does not tell how sure single figures are" in words_told
+    assert "mostly noise" in words_told and "±" not in str(rows)
+    careful = sf.RobustLinearRegression(epsilon=5, target="size").release(strange)
+    words_told, rows = told(careful)
+    assert "drawn towards 0" in words_told and "LinearRegression" in words_told
+    assert all("±" in row[2] for row in rows if "declared first" not in row[1])

@@ -1,6 +1,7 @@
 """Linear models of arrays: scikit-learn's own checks, what is learned, what is refused."""
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -14,6 +15,7 @@ from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import ApproxDP, PureDP
 from sfumato.privacy.saved import load, verify
 from sfumato.sklearn import PrivateLinearClassifier, PrivateLinearRegression, cost_of_folds
+from sfumato.sklearn.arrays import limits
 
 FRESH = "each fit draws fresh noise; two fits of the same rows differ"
 UNDECLARED = "the check uses other classes than those declared; they are never read off the data"
@@ -132,7 +134,10 @@ def test_cloning_pipelines_and_folds():
         ({"bounds": ([0, 0], 1)}, "one number for each of the 3 columns"),
         ({"target_bounds": 3}, "target_bounds must be"),
         ({"epsilon": 0}, "epsilon must be"),
-        ({"method": "PrivBayes"}, "must be a regression"),
+        ({"bounds": [(0, 1), (0, 1)]}, "a list of 3 pairs"),
+        ({"bounds": [(0, 1), (5, 2), (0, 1)]}, "column 1 must be finite with low < high"),
+        ({"method": "PrivBayes"}, "must be a regression: one of AdaSSP, "),
+        ({"method": "Linear"}, "KNormRegression, LinearRegression, .* 'Linear' is none"),
         ({"method": "FunctionalRegression", "delta": 1e-6}, "leave delta out"),
         ({"method": "AdaSSP"}, "needs a delta"),
         ({"options": {"bound": -1}}, "bound must be"),
@@ -162,3 +167,38 @@ def test_intervals_are_told_by_methods_that_know_them():
     assert (low < high).all()
     with pytest.raises(ValueError, match="how sure it is"):
         regression().fit(X, y).predict_interval(X)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "count", "pairs"),
+    [
+        ((0, 1), 3, [(0, 1)] * 3),
+        ((0, 1), 1, [(0, 1)]),
+        ([(0, 120), (0, 1), (0, 1), (0, 80)], 4, [(0, 120), (0, 1), (0, 1), (0, 80)]),
+        ([(0, 5), (10, 80)], 2, [(0, 5), (10, 80)]),
+        (np.array([[0, 5], [10, 80]]), 2, [(0, 5), (10, 80)]),
+        ((np.array([0, 10]), np.array([5, 80])), 2, [(0, 5), (10, 80)]),
+        (([0, 1, 2], 9), 3, [(0, 9), (1, 9), (2, 9)]),
+        ([(0, 5)], 1, [(0, 5)]),
+    ],
+)
+def test_bounds_are_one_pair_for_all_or_a_pair_a_column(bounds, count, pairs):
+    assert limits(bounds, count, "bounds") == pairs
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "polars", "pandas"])
+def test_text_among_numbers_is_named_by_its_place_alone(kind):
+    rows = [[1.0, "2"], [3.0, "SECRETAGE"], [5.0, "6"]]
+    made_of = {
+        "list": lambda: rows,
+        "array": lambda: np.array(rows, dtype=object),
+        "polars": lambda: pl.DataFrame({"a": [1, 3, 5], "b": ["2", "SECRETAGE", "6"]}),
+        "pandas": lambda: pl.DataFrame({"a": [1, 3, 5], "b": ["2", "SECRETAGE", "6"]}).to_pandas(),
+    }
+    X = made_of[kind]()
+    with pytest.raises(ValueError, match=r"column (1|'b'), row 1 .* holds text") as caught:
+        regression().fit(X, [1, 2, 3])
+    assert "SECRET" not in str(caught.value) and caught.value.__context__ is None
+    with pytest.raises(ValueError, match=r"the target must be numbers; row 0") as caught:
+        regression().fit([[1.0], [2.0], [3.0]], ["SECRET", 1.0, 2.0])
+    assert "SECRET" not in str(caught.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,8 @@ class ModelInversion:
             quality=Quality(what, quality, without),
             guesses=attacker.tried(_answered(table, release)),
             others=() if others is None else attacker.tried(_answered(others, release)),
+            parts=attacker.sensitive.labels if attacker.sensitive.cut else (),
+            target_parts=_target_parts(attacker, release),
         )
 
     def guesses(
@@ -205,6 +208,15 @@ def _answered(table: Table, release: RegressionModel | Classifier) -> Table:
         return table
     missing = table.counts.codes(column) >= coding.proper
     return with_rows(table, ~missing) if missing.any() else table
+
+
+def _target_parts(attacker: Attacker, release: RegressionModel | Classifier) -> tuple[str, ...]:
+    """Return what a target of numbers was cut into, in its own units."""
+    if isinstance(release, Classifier) or release.positive is not None:
+        return ()
+    middle, half = release.half_range
+    ends = [middle + half * edge for edge in (-1.0, *attacker.knowledge.edges.tolist(), 1.0)]
+    return tuple(f"{low:.4g} to {high:.4g}" for low, high in pairwise(ends))
 
 
 def _quality(table: Table, release: RegressionModel | Classifier) -> tuple[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any
 
 from sfumato.evaluate.warning import WARNING
@@ -82,6 +82,9 @@ class InversionOutcome:
         The ways of guessing, tried on the records the model was made of.
     others
         The same tried on records that the model was not made of; empty where none were given.
+    parts, target_parts
+        What the sensitive column, and the target, were cut into where they are numbers; empty where
+        each value counts by itself.
     """
 
     sensitive: str
@@ -93,6 +96,8 @@ class InversionOutcome:
     quality: Quality
     guesses: tuple[Inversion, ...]
     others: tuple[Inversion, ...] = ()
+    parts: tuple[str, ...] = ()
+    target_parts: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Inversion:
         """Return a way of guessing by its name."""
@@ -113,6 +118,16 @@ class InversionOutcome:
         """How many more are right through the model than by the target alone."""
         return self.through_model.right - self["target alone"].right
 
+    @property
+    def best_without(self) -> Inversion:
+        """The better of the two ways that do without the model."""
+        return max(self["most frequent"], self["target alone"], key=lambda item: item.right)
+
+    @property
+    def margin(self) -> float:
+        """How far the difference to the best without the model may be off, 19 times in 20."""
+        return hypot(self.through_model.margin, self.best_without.margin)
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain document, which says that it is not private."""
         return {
@@ -129,6 +144,10 @@ class InversionOutcome:
             "others": [item.to_json() for item in self.others],
             "gain": self.gain,
             "gain_over_target": self.gain_over_target,
+            "margin": self.margin,
+            "parts": list(self.parts),
+            "target_parts": list(self.target_parts),
+            "verdict": self.verdict(),
             "words": self.words(),
         }
 
@@ -137,38 +156,89 @@ class InversionOutcome:
         return " ".join(self.sentences())
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what was found, one finding a sentence."""
-        found = [self._through_model()]
-        if self.gain > self.through_model.margin:
+        """Return what was found, one finding a sentence, and last what follows from it."""
+        found = [*self._cut(), self._through_model()]
+        if self._guessable:
             found.append(self._beside_target())
-        found += self._dropped() + self._others()
+        found += [*self._dropped(), *self._others(), self.verdict()]
         return tuple(found)
+
+    @property
+    def _guessable(self) -> bool:
+        """Whether the model tells more than always naming the most frequent value."""
+        return self.gain > hypot(self.through_model.margin, self["most frequent"].margin)
+
+    @property
+    def _model_tells(self) -> bool:
+        """Whether the model tells more than the best without it."""
+        more = self.through_model.right - self.best_without.right
+        return self._guessable and more > self.margin
+
+    def verdict(self) -> str:
+        """Return what a custodian may conclude, in a sentence or two."""
+        if self._model_tells:
+            return (
+                f"Verdict: the model itself helps to guess {self.sensitive}. Leave the column out "
+                "of the schema if nobody may guess it, or publish the model knowing that."
+            )
+        if self._guessable:
+            return (
+                f"Verdict: the model tells no more about {self.sensitive} than {self.target} does "
+                f"by itself. Whoever knows a person's {self.target} can guess it with or without "
+                "the model; this is no reason to keep the model back."
+            )
+        return (
+            f"Verdict: this attack does not get at {self.sensitive} through the model. It is one "
+            "attack with the knowledge that is named here, and no proof against others."
+        )
+
+    def _cut(self) -> list[str]:
+        found = []
+        if self.parts:
+            found.append(
+                f"{self.sensitive} was cut into {len(self.parts)} parts, and naming the right part "
+                f"counts as right: {', '.join(self.parts)}."
+            )
+        if self.target_parts:
+            found.append(
+                f"{self.target} was cut into {len(self.target_parts)} parts, of which the attacker "
+                f"knows the right one: {', '.join(self.target_parts)}."
+            )
+        return found
 
     def _through_model(self) -> str:
         best, guess = self.through_model, self["most frequent"]
-        if self.gain <= best.margin:
+        if not self._guessable:
+            near = abs(self.gain) <= hypot(best.margin, guess.margin)
             return (
-                f"Through the model {self.sensitive} is guessed right for {best.right:.1%} of the "
+                f"Through the model {self.sensitive} is guessed right for {_share(best)} of the "
                 f"records, no better than by always naming the most frequent value "
-                f"({guess.right:.1%})."
+                f"({_share(guess)}{', a difference no more than chance' * near})."
             )
         return (
             f"Somebody who has the model, and knows of a person {self.target}"
-            f"{_listed(self.known)}, guesses {self.sensitive} right for {best.right:.1%} of the "
-            f"records; always naming the most frequent value is right for {guess.right:.1%}."
+            f"{_listed(self.known)}, guesses {self.sensitive} right for {_share(best)} of the "
+            f"records; always naming the most frequent value is right for {_share(guess)}."
         )
 
     def _beside_target(self) -> str:
-        alone = self["target alone"]
-        if self.gain_over_target <= self.through_model.margin:
+        alone, more = self["target alone"], self.gain_over_target
+        if self._model_tells:
             return (
-                f"Whoever knows {self.target} and how it goes with {self.sensitive} in the "
-                f"population, and has no model, is right for {alone.right:.1%}: what gives "
-                f"{self.sensitive} away is {self.target} itself, not the model."
+                f"Knowing {self.target} alone one is right for {_share(alone)}; through the model "
+                f"{100 * (self.through_model.right - self.best_without.right):.1f} percentage "
+                "points more often than by the best guess without it "
+                f"(± {100 * self.margin:.1f} by chance)."
             )
+        difference = (
+            f"{100 * -more:.1f} percentage points more often than through the model"
+            if -more > self.margin
+            else "no more than chance apart from the model"
+        )
         return (
-            f"Knowing {self.target} alone one is right for {alone.right:.1%}: "
-            f"{self.gain_over_target:.1%} of the records are given away by the model."
+            f"Whoever knows {self.target} and how it goes with {self.sensitive} in the "
+            f"population, and has no model, is right for {_share(alone)}, {difference}: what gives "
+            f"{self.sensitive} away is {self.target} itself, not the model."
         )
 
     def _dropped(self) -> list[str]:
@@ -176,8 +246,9 @@ class InversionOutcome:
         if quality.without is None:
             return []
         return [
-            f"A model made without {self.sensitive} gives nothing away about it, and has "
-            f"{quality.what} {quality.without:.3f} instead of {quality.model:.3f}."
+            f"A model made without {self.sensitive} gives nothing away about it; fitted once by "
+            f"the same method, with fresh noise, it has {quality.what} {quality.without:.3f} "
+            f"instead of {quality.model:.3f}. Noise is part of that difference."
         ]
 
     def _others(self) -> list[str]:
@@ -188,14 +259,20 @@ class InversionOutcome:
         apart = inside.right - outside.right
         same = abs(apart) <= inside.margin + outside.margin
         return [
-            f"Of people who are not in the data the same attack is right for {outside.right:.1%}: "
+            f"Of people who are not in the data the same attack is right for {_share(outside)}: "
             + (
-                "being in the data makes no difference that could be seen; what it uses is true "
-                "of everybody."
+                "no more than chance apart. Being in the data makes no difference that could be "
+                "seen; what the attack uses is true of everybody."
                 if same
-                else f"being in the data makes a difference of {abs(apart):.1%}."
+                else f"being in the data makes a difference of {100 * abs(apart):.1f} percentage "
+                "points."
             )
         ]
+
+
+def _share(item: Inversion) -> str:
+    """Return a share with how far it may be off."""
+    return f"{item.right:.1%} ± {100 * item.margin:.1f}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

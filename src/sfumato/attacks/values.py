@@ -45,6 +45,11 @@ class Values:
         """How many values there are."""
         return len(self.labels)
 
+    @property
+    def cut(self) -> bool:
+        """Whether neighbours were put together."""
+        return self.size < len(self.groups)
+
     @classmethod
     def of(cls, public: TablePublic, column: int, most: int) -> Values:
         """Return the values of a column.

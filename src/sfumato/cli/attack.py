@@ -135,10 +135,11 @@ def _show(console: Console, outcome: InversionOutcome, warning: str, page: Path 
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column(f"{outcome.sensitive} is guessed by")
     grid.add_column("right", justify="right")
+    grid.add_column("± by chance", justify="right")
     if outcome.others:
         grid.add_column("right of others", justify="right")
     for place, item in enumerate(outcome.guesses):
-        cells = [item.name, f"{100 * item.right:.1f} %"]
+        cells = [item.name, f"{100 * item.right:.1f} %", f"{100 * item.margin:.1f}"]
         if outcome.others:
             cells.append(f"{100 * outcome.others[place].right:.1f} %")
         grid.add_row(*cells)

@@ -26,7 +26,11 @@ def plan(
     file: QuestionnaireArgument,
     margin: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="The wanted margin of error of each share.", min=0.0),
+        typer.Option(
+            metavar="SHARE",
+            help="The wanted margin of error of each share: 0.02 for 2 points.",
+            min=0.0,
+        ),
     ] = 0.02,
     respondents: Annotated[
         int | None,
@@ -118,8 +122,13 @@ def _show(console: Console, found: SurveyPlan, margin: float, out: Path | None) 
     console.print()
     needed = max(plan.respondents(margin) for plan in found.items)
     console.print(
-        f"For a margin of ± {margin:g} (19 times in 20) on every question {needed:,} people must "
-        "answer.",
+        "Margins hold 19 times in 20, for people like those who answer, whatever the answers are: "
+        "of a share that is about one half, of the mean of the most uneven numbers.",
+        soft_wrap=wrap,
+    )
+    console.print(
+        f"For a margin of ± {100 * margin:g} points, or of as many hundredths of the range of a "
+        f"number, on every question {needed:,} people must answer.",
         soft_wrap=wrap,
     )
     console.print(
@@ -139,5 +148,13 @@ def _cells(plan: ItemPlan, respondents: int) -> tuple[str, ...]:
         str(item.epsilon),
         type(item.design).__name__,
         f"{item.design.bits:.0f}",
-        f"{plan.margin(respondents):.3g}",
+        _margin_words(plan, plan.margin(respondents)),
     )
+
+
+def _margin_words(plan: ItemPlan, margin: float) -> str:
+    """Return a margin as people read it: points of a share, or the unit of a number."""
+    if plan.item.bounds is None:
+        return f"{100 * margin:.3g} points"
+    low, high = plan.item.bounds
+    return f"{margin * (high - low):.3g} ({100 * margin:.3g} % of its range)"

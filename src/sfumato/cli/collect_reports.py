@@ -141,11 +141,15 @@ def _give(screen: Screen, lines: list[str], out: Path | None) -> None:
 
 def aggregate(
     survey: SurveyArgument,
-    reports: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE…", help="Files with lines of reports, or earlier tallies."),
-    ],
     out: Annotated[Path, typer.Option(metavar="FILE.json", help="The tally to write.")],
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files with lines of reports, from anybody."),
+    ] = None,
+    tally: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE.json", help="An earlier tally of your own, to add to."),
+    ] = None,
     skip_wrong: Annotated[
         bool, typer.Option("--skip-wrong", help="Leave out lines that cannot be read.")
     ] = False,
@@ -156,46 +160,43 @@ def aggregate(
         asked = read_survey(survey)
         if out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; a tally is never overwritten")
-        if len({path.resolve() for path in reports}) != len(reports):
+        lines, tallies = reports or [], tally or []
+        if not lines and not tallies:
+            raise Refusal(ExitCode.USAGE, "name files with lines of reports, or a --tally")
+        if len({path.resolve() for path in lines + tallies}) != len(lines + tallies):
             raise Refusal(ExitCode.USAGE, "a file is named twice; its reports would count twice")
         with screen.working("counting reports"):
-            tally = _counted(asked, reports, skip=skip_wrong)
-        tally.save(out)
+            found = _counted(asked, lines, tallies, skip=skip_wrong)
+        found.save(out)
         document = {
             "tally": str(out),
-            "lines": tally.lines,
-            "wrong": tally.wrong,
-            "reports": tally.reports,
+            "lines": found.lines,
+            "wrong": found.wrong,
+            "reports": found.reports,
         }
-        left = f"; {tally.wrong:,} could not be read" if tally.wrong else ""
+        left = f"; {found.wrong:,} could not be read" if found.wrong else ""
         screen.answer(
             document,
             lambda console: console.print(
-                f"{tally.lines:,} lines are counted{left}; the tally is in {out}", soft_wrap=True
+                f"{found.lines:,} lines are counted{left}; the tally is in {out}", soft_wrap=True
             ),
         )
 
 
-def _counted(survey: Survey, paths: list[Path], *, skip: bool) -> SurveyTally:
-    """Return the tally of all files."""
+def _counted(survey: Survey, paths: list[Path], tallies: list[Path], *, skip: bool) -> SurveyTally:
+    """Return the tally of all files; what respondents sent is never taken for a tally."""
     from sfumato.local.survey_tally import SurveyTally
 
     tally = SurveyTally.empty(survey)
-    for path in paths:
+    for path in tallies + paths:
         try:
-            if _is_tally(path):
+            if path in tallies:
                 tally = tally + SurveyTally.read(survey, path)
             else:
                 tally = tally.add(_lines(path), skip=skip)
         except ValueError as error:
             raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
     return tally
-
-
-def _is_tally(path: Path) -> bool:
-    """Tell whether a file is a tally, by how it begins."""
-    with path.open("rb") as file:
-        return b'"sfumato tally' in file.read(64)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -32,7 +32,12 @@ from sfumato.cli.table_options import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sfumato.privacy.release import Release
+
+#: How many coefficients are printed.
+MOST_PRINTED = 30
 
 
 def plan(
@@ -78,7 +83,7 @@ def rehearse(
             method=method, epsilon=epsilon, delta=delta, target=target, positive=positive,
             further=further,
         )  # fmt: skip
-        rehearsed(screen, recipe, public, rows=rows, out=out, facts=facts)
+        rehearsed(screen, recipe, public, rows=rows, out=out, facts=facts, figures=figures)
 
 
 def fit(
@@ -112,7 +117,7 @@ def fit(
         )  # fmt: skip
         released(
             screen, recipe, table,
-            out=out, book=book, signing=signing, report=report, facts=facts,
+            out=out, book=book, signing=signing, report=report, facts=facts, figures=figures,
         )  # fmt: skip
 
 
@@ -122,8 +127,41 @@ def facts(made: Release) -> dict[str, Any]:
 
     if not isinstance(made, RegressionModel):
         return {}
+    told = made.coefficients
+    sure = [None] * len(told.names) if told.deviations is None else told.deviations.tolist()
     coefficients = [
-        {"column": column, "value": value, "adds": adds}
-        for (column, value), adds in made.coef.items()
+        {"column": column, "value": value, "adds": adds, "standard_deviation": deviation}
+        for (column, value), adds, deviation in zip(
+            told.names, told.adds.tolist(), sure, strict=True
+        )
     ]
     return {"target": made.target, "coefficients": coefficients}
+
+
+def figures(console: Console, made: Release) -> None:
+    """Print what each column adds, in its own units."""
+    import numpy as np
+    from rich import box
+    from rich.table import Table
+
+    from sfumato.regression.model import RegressionModel
+
+    if not isinstance(made, RegressionModel):
+        return
+    told = made.coefficients
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column("column")
+    grid.add_column("for")
+    grid.add_column(f"adds to {made.target}" if made.positive is None else "adds to the log odds")
+    # The constant is told last; a reader begins with it.
+    deviations = np.zeros(len(told.names)) if told.deviations is None else told.deviations
+    order = [len(told.names) - 1, *range(len(told.names) - 1)]
+    for place in order[:MOST_PRINTED]:
+        column, value = told.names[place]
+        # The first category of a column adds nothing, for sure.
+        sure = f" ± {deviations[place]:,.2g}" if deviations[place] else ""
+        grid.add_row(column, made.per(column, value), f"{told.adds[place]:+,.4g}{sure}")
+    console.print(grid)
+    if len(told.names) > MOST_PRINTED:
+        console.print(f"{len(told.names) - MOST_PRINTED:,} more are in coefficients.csv.")
+    console.print(made.how_sure(), soft_wrap=not console.is_terminal)

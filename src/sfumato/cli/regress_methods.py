@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato import catalogue
+from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.methods import choices, chosen, short_name
 from sfumato.cli.options import refuse_extreme
 
@@ -77,6 +78,30 @@ def chosen_method(
     refuse_extreme(delta=delta)
     unnamed = LOGISTIC if positive else DEFAULT
     name = unnamed if method is None else OFFERED[method.value]
+    positive = _as_read(public, target, positive or [])
     options: dict[str, Any] = {"target": target, "delta": delta, "positive": positive or None}
     given = {option: value for option, value in options.items() if value is not None}
     return chosen(public, name, epsilon=epsilon, further=further, given=given)
+
+
+def _as_read(public: TablePublic, target: str, positive: list[str]) -> list[str]:
+    """Return values as the schema reads them: yes, 1 and t of a true/false column are `true`."""
+    import polars as pl
+
+    from sfumato.engines.coding import Booleans
+    from sfumato.engines.reading import Truth
+
+    if not positive or target not in public.columns:
+        return positive
+    coding = public.schema[target].coding
+    if not isinstance(coding, Booleans):
+        return positive
+    truth = Truth.read(pl.Series(positive, dtype=pl.String))
+    strange = [word for word, bad in zip(positive, truth.unreadable, strict=True) if bad]
+    if strange:
+        raise Refusal(
+            ExitCode.USAGE,
+            f"{target!r} is true or false (yes and 1 are read as true, no and 0 as false); "
+            f"--positive {strange[0]!r} is neither",
+        )
+    return [coding.label(int(value)) for value in truth.values]

@@ -15,12 +15,15 @@ from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from sfumato.regression.model import RegressionModel
 
 #: How the name of the written file may end.
 ENDINGS = (".csv", ".parquet")
+#: How many significant digits predictions have.
+DIGITS = 6
 
 
 def predict(
@@ -105,8 +108,16 @@ def _predicted(made: RegressionModel, frame: pl.DataFrame, level: float | None) 
         found[f"probability of {' or '.join(made.positive[:4])}"] = made.probability(frame)
     if level is not None:
         interval = made.interval(frame, level)
-        found |= {f"{name}, low": interval.low, f"{name}, high": interval.high}
-    return pl.DataFrame(found)
+        found |= {f"{name} low": interval.low, f"{name} high": interval.high}
+    return pl.DataFrame({column: _rounded(values) for column, values in found.items()})
+
+
+def _rounded(values: NDArray[Any]) -> Any:
+    """Return numbers to six significant digits; more would be noise."""
+    import polars as pl
+
+    column = pl.Series(values)
+    return column.round_sig_figs(DIGITS) if column.dtype.is_float() else column
 
 
 def _refuse_taken_names(frame: pl.DataFrame, found: pl.DataFrame) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Returns what only a release of its kind can tell, for programs.
 Facts = Callable[[Any], dict[str, Any]]
+Figures = Callable[["Console", Any], None]
 
 
 def planned(screen: Screen, recipe: AnyMethod, public: Any) -> None:
@@ -40,6 +41,7 @@ def rehearsed(
     rows: int | None,
     out: Path | None,
     facts: Facts,
+    figures: Figures | None = None,
 ) -> None:
     """Run a whole release on made-up data and answer with it.
 
@@ -55,6 +57,8 @@ def rehearsed(
         Where the rehearsal is saved, if anywhere.
     facts
         What a release of this kind tells programs of itself.
+    figures
+        What of it is shown to people below its words, if anything is.
     """
     from sfumato.rehearsal import rehearse
 
@@ -64,7 +68,7 @@ def rehearsed(
         if out is not None:
             made.save(out)
     document = {**_document(made, out), **facts(made), "words": made.words()}
-    screen.answer(document, lambda console: show_release(console, made, out))
+    screen.answer(document, lambda console: show_release(console, made, out, figures))
 
 
 def released(
@@ -77,6 +81,7 @@ def released(
     signing: Path | None,
     report: bool,
     facts: Facts,
+    figures: Figures | None = None,
 ) -> None:
     """Release private data and answer with what was released.
 
@@ -94,6 +99,8 @@ def released(
         Whether report.html is added.
     facts
         What a release of this kind tells programs of itself.
+    figures
+        What of it is shown to people below its words, if anything is.
     """
     with reserved(out):
         with screen.working("releasing"):
@@ -110,7 +117,7 @@ def released(
         document["left"] = book.remaining.to_json()
 
     def show(console: Console) -> None:
-        show_release(console, made, out)
+        show_release(console, made, out, figures)
         if book is not None:
             console.print(f"Left in {book.name}: {book.remaining}", soft_wrap=True)
 
@@ -186,10 +193,14 @@ def _document(made: Release, out: Path | None) -> dict[str, Any]:
     }
 
 
-def show_release(console: Console, made: Release, out: Path | None) -> None:
+def show_release(
+    console: Console, made: Release, out: Path | None, figures: Figures | None = None
+) -> None:
     """Print what was released and what is promised."""
     wrap = not console.is_terminal
     console.print(made.words(), soft_wrap=wrap)
+    if figures is not None:
+        figures(console, made)
     console.print()
     console.print(made.guarantee.words(), soft_wrap=wrap, style="bold")
     if out is not None:

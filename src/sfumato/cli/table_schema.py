@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import SeparatorOption
 from sfumato.cli.screen import JsonOption, Screen, answering
 from sfumato.cli.table_options import FileArgument
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 #: How a text begins that a spreadsheet may run as a formula. A plain number is harmless.
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.,]*$)")
+
+#: What stands between fields where it is not a comma.
+SEPARATORS = (";", "\t", "|", ",")
 
 QUESTION = "Can one person have several rows in this table?"
 
@@ -42,6 +46,7 @@ def schema(
     rows_about: Annotated[
         int | None, typer.Option(help="A public guess at the number of rows, for plans.")
     ] = None,
+    separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draft a schema by reading the data. It is for your eyes until you have confirmed it."""
@@ -52,7 +57,8 @@ def schema(
         if out is not None and out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; a schema is never overwritten")
         with screen.working(f"reading {file.name}"):
-            draft = Schema.draft(file)
+            _refuse_other_separator(file, separator)
+            draft = Schema.draft(file, separator=separator)
         if unit is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
             unit, person, max_rows = _asked(person)
         draft = _answered(draft, unit, person, max_rows, rows_about)
@@ -63,6 +69,23 @@ def schema(
             _document(draft, out),
             # Written as it is: a schema is a file, not a picture.
             lambda console: None if out else console.out(written(draft), highlight=False),
+        )
+
+
+def _refuse_other_separator(file: Path, separator: str | None) -> None:
+    """Refuse a file whose first line is one name that looks like several."""
+    from sfumato.engines.files import TableFile
+
+    table = TableFile(file, separator)
+    names = [] if table.parquet else table.names()
+    mark = next((mark for mark in SEPARATORS if len(names) == 1 and mark in names[0]), None)
+    if mark is not None:
+        shown = "a tab" if mark == "\t" else repr(mark)
+        given = "$'\\t'" if mark == "\t" else f"'{mark}'"
+        raise Refusal(
+            ExitCode.DATA,
+            f"the first line of {file.name} is a single name with {shown} in it. If that stands "
+            f"between two fields, add --separator {given}, here and to later commands",
         )
 
 

@@ -42,12 +42,12 @@ MOST_WORDS = 3
 BINS = 16
 
 
-def draft(source: Any) -> Schema:
+def draft(source: Any, separator: str | None = None) -> Schema:
     """Return an unconfirmed schema for a frame, a DuckDB relation or a file.
 
     A file is read into memory, so one too large for that is refused.
     """
-    file = TableFile(Path(source)) if isinstance(source, str | Path) else None
+    file = TableFile(Path(source), separator) if isinstance(source, str | Path) else None
     if file is not None and not file.fits_memory:
         raise DataError(
             Problem(

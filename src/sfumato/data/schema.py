@@ -191,16 +191,17 @@ class Schema:
         Path(path).write_text(written(self), encoding="utf-8")
 
     @classmethod
-    def draft(cls, source: Any) -> Schema:
+    def draft(cls, source: Any, *, separator: str | None = None) -> Schema:
         """Return a draft made from a frame, a DuckDB relation or a file, to be confirmed.
 
         It reads the data, so it is for the custodian's eyes: everything it found is marked as
         inferred, and no table can be built with it until it is confirmed. It reads all of them
-        into memory, and refuses a file of more than about 2 GiB.
+        into memory, and refuses a file of more than about 2 GiB. The separator is what stands
+        between two fields of a CSV file.
         """
         from sfumato.data.draft import draft
 
-        return draft(source)
+        return draft(source, separator)
 
     def confirm(
         self,

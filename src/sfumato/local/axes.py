@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from sfumato.local.law import Floats, MatrixLaw, PureLaw
+from sfumato.local.law import Floats, MatrixLaw, PureLaw, beside
 
 __all__ = ["AxisLaws", "FlatLaw"]
 
@@ -68,6 +68,25 @@ class AxisLaws:
             table = _squared_inverse(law, table, axis)
         return table - (shares**2 if population else shares)
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return n times the variance of each cell where nobody is in it."""
+        return beside(shares, self.spread(shares, population=False), self.spread_sure())
+
+    def spread_sure(self) -> Floats:
+        """Return n times the variance of each cell where all are in it."""
+        whole = np.ones(())
+        for law in self.laws:
+            whole = np.multiply.outer(whole, law.spread_sure() + 1)
+        return whole - 1
+
+    def weight(self) -> Floats:
+        """Return by how much one report for another moves n times each cell at most."""
+        low, high = np.ones(()), np.ones(())
+        for law in self.laws:
+            ends = [np.multiply.outer(one, end) for one in (low, high) for end in _entries(law)]
+            low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        return high - low
+
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return Σ λh² − (Σ πg)², or less Σ πg² for the sample, with h = ⊗P⁻ᵀ g."""
         centred = gradient.reshape(self.shape) - gradient.mean()
@@ -114,6 +133,18 @@ class FlatLaw:
         """Return n times the variance of each cell."""
         return self.law.spread(shares.ravel(), population=population).reshape(self.shape)
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return n times the variance of each cell where nobody is in it."""
+        return self.law.spread_beside(shares.ravel()).reshape(self.shape)
+
+    def spread_sure(self) -> Floats:
+        """Return n times the variance of each cell where all are in it."""
+        return self.law.spread_sure().reshape(self.shape)
+
+    def weight(self) -> Floats:
+        """Return by how much one report for another moves n times each cell at most."""
+        return self.law.weight().reshape(self.shape)
+
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return n times the variance of Σ gradient·share."""
         return self.law.spread_along(gradient.ravel(), shares.ravel(), population=population)
@@ -122,6 +153,16 @@ class FlatLaw:
 def _along(matrix: Floats, table: Floats, axis: int) -> Floats:
     """Return a matrix applied along one axis of a table."""
     return np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
+
+
+def _entries(law: PureLaw | MatrixLaw) -> tuple[Floats, Floats]:
+    """Return the least and the largest entry of each row of P⁻¹."""
+    if isinstance(law, MatrixLaw):
+        return law.inverse.min(axis=1), law.inverse.max(axis=1)
+    if law.k == 1:
+        return np.ones(1), np.ones(1)
+    q = float(law.q)
+    return np.full(law.k, -q / law.gap), np.full(law.k, float(1 - law.q) / law.gap)
 
 
 def _inverted(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:

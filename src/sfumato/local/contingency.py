@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.local.axes import AxisLaws, FlatLaw
 from sfumato.local.law import AnyLaw, Floats
+from sfumato.local.scores import share_intervals
 from sfumato.local.shares import Of, is_population, normal_quantile
 from sfumato.local.simplex import on_simplex
 
@@ -92,7 +93,7 @@ class ShareTable:
     def intervals(
         self, level: float = 0.95, *, of: Of = "population", simultaneous: bool = False
     ) -> Floats:
-        """Return the two ends of each interval along a last axis: estimate ± z deviations.
+        """Return the two ends of each score interval along a last axis.
 
         Parameters
         ----------
@@ -100,10 +101,8 @@ class ShareTable:
             As for the shares of one question.
         """
         z = normal_quantile(level, self.unbiased.size if simultaneous else 1)
-        if self.reports == 0:
-            return np.stack([np.zeros(self.law.shape), np.ones(self.law.shape)], axis=-1)
-        wide = z * np.nan_to_num(self.deviations(of), nan=np.inf)
-        return np.clip(np.stack([self.unbiased - wide, self.unbiased + wide], axis=-1), 0.0, 1.0)
+        population = is_population(of)
+        return share_intervals(self.law, self.unbiased, self.reports, z, population=population)
 
     def margin(self, names: Sequence[str]) -> Floats:
         """Return the shares of some questions' answers, summed over the other questions.

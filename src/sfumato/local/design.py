@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.local.answers import Answers
+from sfumato.local.law import law_of
 from sfumato.local.own import AnswerPublic, AnswersPublic, OwnAnswer, OwnAnswers
 from sfumato.local.reports import Estimate, Reports
+from sfumato.local.scores import share_ends
 from sfumato.mechanisms.local_response import LocalResponse
 from sfumato.privacy import door
 from sfumato.privacy.budget import Budget
@@ -279,8 +281,8 @@ class Design(LocalMethod[Any, Any]):
         counts = self.counts(self.support(compact), total)
         margins = np.zeros(self.k)
         if total:
-            sample, _ = self.variances(np.clip(counts / total, 0.0, 1.0), total)
-            margins = 1.96 * total * np.sqrt(sample)
+            low, high = share_ends(law_of(self), counts / total, total, 1.96, population=False).T
+            margins = np.maximum(counts - total * low, total * high - counts)
         return [
             Estimate(answer, float(count), float(margin))
             for answer, count, margin in zip(self.answers, counts, margins, strict=True)

@@ -6,8 +6,6 @@ The collector puts the reports together and never sees a true list.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.local.own import own_client
 from sfumato.local.pair_estimates import PairEstimates
 from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.pair_response import RandomizedPairs
@@ -89,12 +88,19 @@ class OwnNeighbours:
     __slots__ = ("_bits", "public")
 
     def __init__(self, neighbours: Iterable[int], public: NeighboursPublic) -> None:
-        numbers = np.array(sorted(set(neighbours)), dtype=np.int64)
-        if len(numbers) and (numbers[0] < 0 or numbers[-1] >= public.nodes):
+        given = list(neighbours)
+        whole = all(
+            isinstance(number, int | np.integer)
+            and not isinstance(number, bool)
+            and 0 <= number < public.nodes
+            for number in given
+        )
+        if not whole:
             raise ValueError(
-                f"a neighbour is a number from 0 to {public.nodes - 1}; what was given is not "
-                "shown because it is private"
+                f"a neighbour is a whole number from 0 to {public.nodes - 1}; what was given is "
+                "not shown because it is private"
             )
+        numbers = np.array(sorted(set(given)), dtype=np.int64)
         if (numbers == public.node).any():
             raise ValueError("nobody is their own neighbour")
         bits = np.zeros(public.told, dtype=np.bool_)
@@ -111,9 +117,8 @@ class OwnNeighbours:
         return self._bits
 
     def digest(self, key: bytes) -> bytes:
-        """Return a keyed hash of the list, which binds this person's ledger to it."""
-        text = f"{self.public.nodes} {self.public.node} ".encode()
-        return hmac.new(key, text + np.packbits(self._bits).tobytes(), hashlib.sha256).digest()
+        """Return a keyed hash that binds a ledger to this person, whoever the neighbours are."""
+        return own_client(key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,8 +213,11 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         Privacy: post-processing of reports that are already private.
         """
         rows: dict[int, NDArray[np.int64]] = {}
-        for report in reports:
-            node, bits = self._read(report)
+        for number, report in enumerate(reports, start=1):
+            try:
+                node, bits = self._read(report)
+            except ValueError as error:
+                raise ValueError(f"report {number}: {error}") from None
             if node in rows:
                 raise ValueError(f"node {node} reported twice; an edge is told once")
             rows[node] = bits
@@ -221,9 +229,10 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         primitive = self.primitive
         return PairEstimates(primitive, primitive.encode(np.concatenate(found)))
 
-    def _read(self, report: dict[str, Any]) -> tuple[int, NDArray[np.int64]]:
+    def _read(self, report: Any) -> tuple[int, NDArray[np.int64]]:
         """Return the number of a report's node, and the places of its ones."""
-        node, text = report.get("node"), report.get("bits")
+        found = report if isinstance(report, dict) else {}
+        node, text = found.get("node"), found.get("bits")
         if type(node) is not int or not 0 <= node < self.nodes or not isinstance(text, str):
             raise ValueError("a report names its node, and gives the bits of its pairs")
         told = NeighboursPublic(self.nodes, node).told

@@ -39,6 +39,18 @@ class AnyLaw(Protocol):
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return n times the variance of Σ gradient·share, at given shares."""
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return n times the variance of each share in a sample where nobody holds the answer.
+
+        The other answers are held in proportion to given shares, all of them less than 1.
+        """
+
+    def spread_sure(self) -> Floats:
+        """Return n times the variance of each share in a sample where all hold the answer."""
+
+    def weight(self) -> Floats:
+        """Return by how much one report for another moves n times each share at most."""
+
 
 def _apart(gap: float) -> None:
     """Raise where reports tell nothing."""
@@ -115,6 +127,19 @@ class PureLaw:
         slope = float(self.p * (1 - self.p) - self.q * (1 - self.q))
         return (base + slope * shares) / self.gap**2
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return q(1−q)/(p−q)², whatever the others hold."""
+        return self.spread(np.zeros(self.k), population=False)
+
+    def spread_sure(self) -> Floats:
+        """Return p(1−p)/(p−q)²."""
+        return self.spread(np.ones(self.k), population=False)
+
+    def weight(self) -> Floats:
+        """Return 1/(p−q)."""
+        _apart(self.gap)
+        return np.full(self.k, 1 / self.gap)
+
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return n times the variance of Σ gradient·share, from the law of pairs of supports."""
         if self.k == 1:
@@ -185,6 +210,18 @@ class MatrixLaw:
         whole = self.inverse**2 @ self.reported(shares)
         return np.asarray(whole - (shares**2 if population else shares))
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return the same for a sample whose other shares are given, without each answer."""
+        return beside(shares, self.spread(shares, population=False), self.spread_sure())
+
+    def spread_sure(self) -> Floats:
+        """Return the diagonal of (P⁻¹)²·P, squared entry by entry, less 1."""
+        return np.asarray(np.einsum("vu,uv->v", self.inverse**2, self.matrix) - 1)
+
+    def weight(self) -> Floats:
+        """Return how far the entries of each row of P⁻¹ are apart."""
+        return np.asarray(np.ptp(self.inverse, axis=1))
+
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return Σ λh² − (Σ πg)², or less Σ πg² for the sample, with h = P⁻ᵀg."""
         rows, columns = self.matrix.shape
@@ -195,6 +232,21 @@ class MatrixLaw:
         if population:
             return whole - float(shares @ centred) ** 2
         return whole - float(shares @ centred**2)
+
+
+def beside(shares: Floats, spread: Floats, sure: Floats) -> Floats:
+    """Return what is left of a variance, which is a mean over the answers, without each one.
+
+    Parameters
+    ----------
+    shares
+        The shares of all answers, each less than 1.
+    spread
+        n times the variance of each share at these shares, in a sample.
+    sure
+        The same where all hold the answer.
+    """
+    return np.asarray(np.maximum((spread - shares * sure) / (1 - shares), 0.0))
 
 
 def checked_matrix(matrix: ArrayLike) -> Floats:

@@ -13,32 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.local.design import Variances
-from sfumato.local.own_number import NumberPublic, OwnNumber, step_of
+from sfumato.local.own_number import Bound, NumberPublic, OwnNumber, step_of
 from sfumato.local.reports import MeanEstimate, Reports
+from sfumato.local.scores import normal_quantile, score_ends
 from sfumato.mechanisms.local_number import BitOfNumber, NumberResponse, PlaceOfNumber
-from sfumato.noise.exact import exact
 from sfumato.noise.expansions import enclose_exponential
 from sfumato.privacy import door
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
-from sfumato.privacy.parameters import Constraint, Whole, parameter
+from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["MeanResponse", "NumberDesign", "PiecewiseMean"]
 
-
-@dataclass(frozen=True)
-class Bound(Constraint):
-    """A finite number, kept as an exact fraction."""
-
-    allowed = "a finite number"
-
-    def parse(self, value: Any) -> Fraction:
-        """Return the number as a fraction."""
-        return exact(value)
+#: How often a margin shall hold.
+LEVEL = 0.95
+#: Reports that are added up in machine words at a time: squares are below 2⁴², their sum below 2⁶².
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +137,10 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         """Return the rows of compact reports as plain ones."""
         return self.primitive.plain(rows)
 
-    def support(self, reports: Reports | Iterable[Any]) -> NDArray[np.int64]:
+    def support(self, reports: Reports | Iterable[Any]) -> NDArray[Any]:
         """Return the sum of all reports and the sum of their squares, which add up over parts.
+
+        Both are Python's whole numbers, which have no largest one.
 
         Parameters
         ----------
@@ -156,8 +152,11 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         compact = reports if isinstance(reports, Reports) else self.encode(reports)
         if compact.design != self:
             raise ValueError("the reports were made by another design than the one that counts")
-        sums = np.zeros(2, dtype=np.int64)
-        powers(compact.rows, sums)
+        sums = np.array([0, 0], dtype=object)
+        for start in range(0, len(compact), BLOCK):
+            part = np.zeros(2, dtype=np.int64)
+            powers(compact.rows[start : start + BLOCK], part)
+            sums += part.astype(object)
         return sums
 
     def variance(self, value: Any, n: int) -> Variances:
@@ -189,7 +188,7 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         compact = reports if isinstance(reports, Reports) else self.encode(reports)
         return self.mean(self.support(compact), len(compact))
 
-    def mean(self, sums: NDArray[np.int64], total: int) -> MeanEstimate:
+    def mean(self, sums: NDArray[Any], total: int) -> MeanEstimate:
         """Return the estimated mean, from the sums of `support`.
 
         Parameters
@@ -207,9 +206,32 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         mean = self.low + unit * (Fraction(first, total) - start) / slope
         if total == 1:
             return MeanEstimate(float(mean), math.nan)
-        scatter = Fraction(second * total - first**2, total * (total - 1))
-        margin = 1.96 * math.sqrt(scatter / total) * float(unit / slope)
-        return MeanEstimate(float(mean), margin)
+        return MeanEstimate(float(mean), self._margin(first, second, total) * float(unit))
+
+    def _margin(self, first: int, second: int, total: int) -> float:
+        """Return the margin of a mean in steps, from the scatter of the reports.
+
+        Parameters
+        ----------
+        first, second
+            The sum of all reports and that of their squares.
+        total
+            How many reports there are, at least two.
+
+        Notes
+        -----
+        Numbers whose mean is m make reports that vary at least as those of clients who all hold m
+        do, so that the scatter is never taken as less: few reports may agree by chance.
+        """
+        from scipy.special import stdtrit
+
+        start, slope = self.primitive.line()
+        scatter = float(Fraction(second * total - first**2, total * (total - 1)) / slope**2)
+        mean = round((Fraction(first, total) - start) / slope)
+        least = float(self.primitive.spread(min(max(mean, 0), self.steps)))
+        # Student's quantile: the scatter of few reports is itself uncertain.
+        quantile = float(stdtrit(total - 1, (1 + LEVEL) / 2))
+        return quantile * math.sqrt(max(scatter, least) / total)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +264,14 @@ class MeanResponse(NumberDesign):
     def primitive(self) -> BitOfNumber:
         """What randomises a number."""
         return BitOfNumber(answers=self.steps, epsilon=self.exact_epsilon())
+
+    def _margin(self, first: int, second: int, total: int) -> float:
+        """Return the margin in steps: the farther end of the score interval for a share of ones."""
+        share, z = np.array([first / total]), normal_quantile(LEVEL)
+        # The variance of a bit is λ(1 − λ), whatever the numbers are.
+        low, high = score_ends(share, z * z / total, (0.0, 1.0, -1.0), 1 / (2 * total))[0]
+        slope = float(self.primitive.line()[1])
+        return float(max(share[0] - low, high - share[0]) / slope)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,25 @@ __all__ = [
     "AnswersPublic",
     "OwnAnswer",
     "OwnAnswers",
+    "own_client",
 ]
 
 #: Answers that an error lists at most.
 _LISTED = 20
+
+
+def own_client(key: bytes) -> bytes:
+    """Return a keyed hash that is the same for everything one client ever answers.
+
+    A client's own ledger is bound to the client. Were it bound to an answer, it would refuse the
+    next report or not according to the answers, and a report that is missing would tell of them.
+
+    Parameters
+    ----------
+    key
+        The secret of the ledger.
+    """
+    return hmac.new(key, b"sfumato client", hashlib.sha256).digest()
 
 
 @dataclass(frozen=True)
@@ -119,9 +134,8 @@ class OwnAnswer:
         return self._number
 
     def digest(self, key: bytes) -> bytes:
-        """Return a keyed hash of the answer, which binds a client's ledger to it."""
-        text = f"{len(self.public.answers)} {self._number}".encode()
-        return hmac.new(key, text, hashlib.sha256).digest()
+        """Return a keyed hash that binds a ledger to this client, whatever the answer is."""
+        return own_client(key)
 
 
 class OwnAnswers:

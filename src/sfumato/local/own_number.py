@@ -11,10 +11,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.local.own import own_client
 from sfumato.noise.exact import exact
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.parameters import Constraint
 
-__all__ = ["NumberPublic", "OwnNumber", "step_of"]
+__all__ = ["Bound", "NumberPublic", "OwnNumber", "step_of"]
+
+
+@dataclass(frozen=True)
+class Bound(Constraint):
+    """A finite number, kept as an exact fraction."""
+
+    allowed = "a finite number"
+
+    def parse(self, value: Any) -> Fraction:
+        """Return the number as a fraction."""
+        return exact(value)
 
 
 @dataclass(frozen=True)
@@ -90,11 +103,12 @@ class OwnNumber:
         return self._step
 
     def digest(self, key: bytes) -> bytes:
-        """Return a keyed hash of the number, which binds a client's ledger to it."""
+        """Return a keyed hash that binds a ledger: to one client, or to the numbers of many."""
+        if not isinstance(self._step, np.ndarray):
+            return own_client(key)
         public = self.public
         head = f"{public.low} {public.high} {public.steps} {public.clients} ".encode()
-        steps = np.atleast_1d(np.asarray(self._step, dtype=np.int64))
-        return hmac.new(key, head + steps.tobytes(), hashlib.sha256).digest()
+        return hmac.new(key, head + self._step.tobytes(), hashlib.sha256).digest()
 
 
 def step_of(value: Any, public: NumberPublic) -> int:

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
 from sfumato.local.questionnaire_designs import design_for, mean_design
-from sfumato.local.survey import SHARES, Item, Part, Survey, combined
+from sfumato.local.survey import SHARES, Item, Survey
+from sfumato.local.survey_part import Part, combined
 from sfumato.noise.exact import exact
 
 __all__ = ["Question", "Questionnaire"]
@@ -252,8 +253,8 @@ def _bounds(where: str, entry: Mapping[str, Any]) -> tuple[float, float] | None:
     if not all(type(end) in (int, float) for end in (low, high)):
         raise ValueError(f"{where}: low and high must both be numbers")
     assert isinstance(low, int | float) and isinstance(high, int | float)
-    if not low < high:
-        raise ValueError(f"{where}: low must be less than high")
+    if not low < high or not isfinite(high - low):
+        raise ValueError(f"{where}: low must be less than high, and both finite")
     return float(low), float(high)
 
 

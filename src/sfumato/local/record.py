@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.local.own import AnswerPublic, OwnAnswer
+from sfumato.local.own import AnswerPublic, OwnAnswer, own_client
 from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["OwnRecord", "OwnRecords", "RecordPublic", "RecordsPublic"]
@@ -128,9 +128,8 @@ class OwnRecord:
         return self._numbers
 
     def digest(self, key: bytes) -> bytes:
-        """Return a keyed hash of the answers, which binds a client's ledger to them."""
-        text = f"{self.public.sizes} {self._numbers}".encode()
-        return hmac.new(key, text, hashlib.sha256).digest()
+        """Return a keyed hash that binds a ledger to this client, whatever the answers are."""
+        return own_client(key)
 
 
 class OwnRecords:

@@ -20,7 +20,7 @@ from sfumato.local.reports import Reports
 from sfumato.local.shares import Shares
 from sfumato.local.simplex import on_simplex
 from sfumato.local.summed import SummedLaw
-from sfumato.local.tally import Tally
+from sfumato.local.tally import Tally, whole_counts
 from sfumato.privacy.registry import resolve
 from sfumato.privacy.transcript import Transcript
 
@@ -255,11 +255,20 @@ class RecordTally:
         parts = {}
         for name, design in method.parts.items():
             part = document["parts"][name]
-            parts[name] = Tally(design, np.array(part["counts"], dtype=np.int64), part["reports"])
-        tables = {
-            tuple(names): np.array(counts, dtype=np.int64) for names, counts in document["tables"]
-        }
-        return cls(method, parts, tables, int(document["clients"]))
+            counts = whole_counts(part["counts"], (len(design.answers),))
+            parts[name] = Tally(design, counts, part["reports"])
+        sizes = {name: len(answers) for name, answers in method.questions}
+        tables = {}
+        for names, counts in document["tables"]:
+            _require_table(method, names)
+            tables[tuple(names)] = whole_counts(counts, tuple(sizes[name] for name in names))
+        clients = document["clients"]
+        if type(clients) is not int or any(table.sum() != clients for table in tables.values()):
+            raise ValueError("the tables of a tally hold every client once")
+        told = [tally.reports for tally in parts.values()]
+        if sum(told) != clients if method.sharing == "sample" else set(told) != {clients}:
+            raise ValueError("the tally does not have as many reports as clients make")
+        return cls(method, parts, tables, clients)
 
 
 def _require_table(method: Any, names: Sequence[str]) -> None:

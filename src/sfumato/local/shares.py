@@ -8,38 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.local.law import AnyLaw, Floats, MatrixLaw, PureLaw
+from sfumato.local.law import AnyLaw, Floats, MatrixLaw
+from sfumato.local.scores import normal_quantile, require_level, share_intervals
 from sfumato.local.simplex import on_simplex
 
 __all__ = ["Of", "Shares", "Summary", "normal_quantile", "require_level"]
 
 #: Whom a statement is about: the clients who reported, or the population they were drawn from.
 Of = Literal["sample", "population"]
-
-
-def require_level(level: float) -> float:
-    """Return a level of confidence, or raise `ValueError`."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must be greater than 0 and less than 1; got {level!r}")
-    return level
-
-
-def normal_quantile(level: float, statements: int = 1) -> float:
-    """Return the two-sided normal quantile at which several statements hold at once.
-
-    Parameters
-    ----------
-    level
-        How often all statements shall hold together.
-    statements
-        How many there are; by Bonferroni's inequality each may fail that much more rarely.
-    """
-    return NormalDist().inv_cdf(1 - (1 - require_level(level)) / (2 * statements))
 
 
 def is_population(of: str) -> bool:
@@ -187,24 +167,17 @@ class Shares:
 
         Notes
         -----
-        Where a report supports answers, its intervals are score intervals: all shares under which
-        the count that was seen is no more than z standard deviations off (Wilson, 1927, for the
-        population; the same with the two-part variance for the sample). For other designs they
-        are the estimate ± z standard deviations. Shares lie between 0 and 1, so intervals are cut
-        there, which loses nothing; one that is empty after that is a single point.
+        They are score intervals: all shares under which what was seen is no more than z standard
+        deviations off, with a correction for continuity (Wilson, 1927, for the population; the
+        same with the two-part variance for the sample). So they are not too narrow where few
+        report, or all reports agree. Where the variance of one share depends on the others, as
+        under a design matrix, those are taken as estimated. Shares lie between 0 and 1, so
+        intervals are cut there, which loses nothing; one that is empty after that is a single
+        point.
         """
         z = normal_quantile(level, len(self.answers) if simultaneous else 1)
         population = is_population(of)
-        if self.reports == 0:
-            return np.tile([0.0, 1.0], (len(self.answers), 1))
-        if isinstance(self.law, PureLaw) and self.law.k == 1:
-            return np.ones((1, 2))
-        if isinstance(self.law, PureLaw):
-            ends = _score_ends(self.law, self.unbiased, self.reports, z, population=population)
-        else:
-            wide = z * np.nan_to_num(self.deviations(of), nan=np.inf)
-            ends = np.stack([self.unbiased - wide, self.unbiased + wide], axis=1)
-        return np.clip(ends, 0.0, 1.0)
+        return share_intervals(self.law, self.unbiased, self.reports, z, population=population)
 
     def lines(self, level: float = 0.95, *, of: Of = "population") -> list[Summary]:
         """Return one line for each answer.
@@ -254,29 +227,3 @@ class Shares:
             }
         )
         return to_backend(frame, backend)
-
-
-def _score_ends(
-    law: PureLaw, unbiased: Floats, reports: int, z: float, *, population: bool
-) -> Floats:
-    """Return the shares at which the count that was seen is exactly z standard deviations off.
-
-    The expected share of supporting reports is λ(π) = q + (p−q)π. For the population its variance
-    is λ(1−λ)/n; for the sample it is linear in π. Either way both ends solve a quadratic.
-    """
-    gap, q = law.gap, float(law.q)
-    if population:
-        # In λ: (λ̂ − λ)² = z²·λ(1−λ)/n.
-        seen = law.reported(unbiased)
-        part = z * z / reports
-        middle = (seen + part / 2) / (1 + part)
-        inside = np.maximum(part * (seen * (1 - seen) + part / 4), 0.0)
-        wide = np.sqrt(inside) / (1 + part)
-        return np.stack([middle - wide - q, middle + wide - q], axis=1) / gap
-    base = float(law.q * (1 - law.q)) / gap**2
-    slope = float(law.p * (1 - law.p) - law.q * (1 - law.q)) / gap**2
-    # In π: (π̂ − π)² = (base + slope·π)·z²/n.
-    part = z * z / reports
-    middle = unbiased + part * slope / 2
-    wide = np.sqrt(np.maximum(part * (base + slope * unbiased) + (part * slope / 2) ** 2, 0.0))
-    return np.stack([middle - wide, middle + wide], axis=1)

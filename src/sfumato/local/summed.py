@@ -87,6 +87,18 @@ class SummedLaw:
         squares = shares * inside[0] ** 2 + (1 - shares) * outside[0] ** 2
         return np.asarray((second - squares) / law.gap**2)
 
+    def spread_beside(self, shares: Floats) -> Floats:
+        """Return n times the variance of each sum where nobody is in it, whatever the others do."""
+        return self.spread(np.zeros(self.shape), population=False)
+
+    def spread_sure(self) -> Floats:
+        """Return n times the variance of each sum where all are in it."""
+        return self.spread(np.ones(self.shape), population=False)
+
+    def weight(self) -> Floats:
+        """Return the weight of one combination, the least by which a report moves a sum."""
+        return np.full(self.shape, 1 / self.law.gap)
+
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return n times the variance of Σ gradient·sum."""
         lifted = self._lifted(shares) / self._members

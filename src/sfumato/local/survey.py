@@ -7,7 +7,6 @@ them; both sides check that it says what the designs say. Nothing here holds an 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,73 +14,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sfumato.local.survey_checks import SHARES, check_item, check_survey
+from sfumato.local.survey_part import Part, combined, grid_step, real_number
 from sfumato.local.wire import SURVEY, wire_law
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.registry import resolve
 
 __all__ = ["SHARES", "Item", "Part", "Survey"]
 
-#: How the questions share a respondent's epsilon: a part for each, or all for one of them.
-SHARES = ("split", "sample", "joint")
 #: The laws whose reports are answers, told by their names.
 NAMED = ("randomised response", "matrix response")
-#: What stands between the answers of a joint question.
-BETWEEN = " | "
-
-
-@dataclass(frozen=True)
-class Part:
-    """A question with a list of answers, alone or as part of a joint one.
-
-    Parameters
-    ----------
-    name, ask
-        What it is called, and what people are asked.
-    answers
-        The possible answers.
-    edges
-        Where the answers are ranges of a number: their ends, rising.
-    """
-
-    name: str
-    ask: str
-    answers: tuple[str, ...]
-    edges: tuple[float, ...] = ()
-
-    def number(self, answer: Any) -> int:
-        """Return the number of an answer, or refuse it without showing it."""
-        if self.edges:
-            value = real_number(self.name, answer)
-            return sum(value >= edge for edge in self.edges[1:-1])
-        if answer not in self.answers:
-            listed = ", ".join(self.answers[:20]) + (" …" if len(self.answers) > 20 else "")
-            raise ValueError(
-                f"{self.name}: the answer must be one of {listed}; what was given is not shown "
-                "because it is private"
-            )
-        return self.answers.index(answer)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain document."""
-        document = {"name": self.name, "ask": self.ask, "answers": list(self.answers)}
-        return {**document, "edges": list(self.edges)} if self.edges else document
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Part:
-        """Return the part that `to_json` wrote."""
-        return cls(
-            str(document["name"]),
-            str(document["ask"]),
-            tuple(document["answers"]),
-            tuple(map(float, document.get("edges", ()))),
-        )
-
-
-def real_number(name: str, answer: Any) -> float:
-    """Return a number that was given for an answer, or refuse it without showing it."""
-    if isinstance(answer, bool) or not isinstance(answer, int | float) or math.isnan(answer):
-        raise ValueError(f"{name}: the answer must be a number; what was given is not shown")
-    return float(answer)
 
 
 @dataclass(frozen=True)
@@ -108,6 +50,9 @@ class Item:
     permanent: bool
     parts: tuple[Part, ...] = ()
     bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_item(self)
 
     @property
     def epsilon(self) -> Fraction:
@@ -197,22 +142,6 @@ class Item:
         return item
 
 
-def combined(parts: tuple[Part, ...]) -> tuple[str, ...]:
-    """Return all combinations of answers, the last part's fastest."""
-    answers = [""]
-    for place, part in enumerate(parts):
-        between = BETWEEN if place else ""
-        answers = [f"{before}{between}{answer}" for before in answers for answer in part.answers]
-    return tuple(answers)
-
-
-def grid_step(value: float, bounds: tuple[float, float], steps: int) -> int:
-    """Return the step of a grid that is nearest to a number; what lies beyond is moved inside."""
-    low, high = bounds
-    scaled = (value - low) / (high - low) * steps + 0.5
-    return math.floor(min(max(scaled, 0), steps))
-
-
 @dataclass(frozen=True)
 class Survey:
     """All questions of a survey, with how they are told.
@@ -234,6 +163,9 @@ class Survey:
     items: tuple[Item, ...]
     tables: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        check_survey(self)
+
     @property
     def epsilon(self) -> Fraction:
         """What one respondent's line costs at most: all reports, or the dearest of them."""
@@ -243,8 +175,11 @@ class Survey:
     @cached_property
     def identity(self) -> str:
         """A name that only the same survey has."""
-        told = {"share": self.share, "items": [item.identity for item in self.items]}
-        return digest(canonical({"name": self.name, **told}))[:16]
+        told: dict[str, Any] = {"name": self.name, "share": self.share}
+        told["items"] = [item.identity for item in self.items]
+        if self.tables:
+            told["tables"] = [list(pair) for pair in self.tables]
+        return digest(canonical(told))[:16]
 
     def item(self, name: str) -> Item:
         """Return the item of a name."""
@@ -278,10 +213,17 @@ class Survey:
                 tuple(map(Item.from_json, document["questions"])),
                 tuple((first, second) for first, second in document["tables"]),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the survey file lacks something: {error}") from None
+        if str(survey.epsilon) != document.get("epsilon"):
+            raise ValueError(
+                f"the survey file says that answering costs epsilon = {document.get('epsilon')}; "
+                f"its questions cost {survey.epsilon}"
+            )
         if survey.identity != document.get("id"):
             raise ValueError("the survey file was changed: its questions are not those of its id")
+        if survey.to_json() != document:
+            raise ValueError("the survey file was changed: it says more than its questions say")
         return survey
 
     def save(self, path: str | Path) -> Path:

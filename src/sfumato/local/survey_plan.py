@@ -69,7 +69,9 @@ class ItemPlan:
             How often it shall hold.
         """
         if not 0 < margin < 1:
-            raise ValueError(f"a margin is a share between 0 and 1; got {margin}")
+            raise ValueError(
+                f"a margin is a share between 0 and 1, such as 0.03 for 3 points; got {margin:g}"
+            )
         return math.ceil(self.spread * (normal_quantile(level) / margin) ** 2 / self.told_by)
 
 
@@ -136,8 +138,10 @@ def largest_spread(item: Item) -> float:
     design = item.design
     if item.bounds is not None:
         low, high = item.bounds
-        noise = max(design.variance(at, 1).sample for at in (low, (low + high) / 2, high))
-        return float(noise) / (high - low) ** 2 + 0.25
+        middle, end = (float(design.variance(at, 1).sample) for at in ((low + high) / 2, high))
+        # The noise on a number u off the middle is middle + βu²; with the spread of the numbers
+        # that is middle + (β + 1)·E[u²] − E[u]², and u² is at most a quarter of the squared range.
+        return max(middle, end + ((high - low) / 2) ** 2) / (high - low) ** 2
     law = law_of(design)
     if isinstance(law, PureLaw):
         shares = np.linspace(0.0, 1.0, 101)

@@ -23,6 +23,7 @@ from sfumato.local.reports import MeanEstimate
 from sfumato.local.shares import Shares
 from sfumato.local.survey import Item, Survey
 from sfumato.local.tally import Tally
+from sfumato.local.tally_file import checked_tally
 from sfumato.local.wire import WrongLine, read_line
 
 __all__ = ["SurveyTally"]
@@ -32,7 +33,7 @@ TALLY = "sfumato tally 1"
 #: Lines that are counted at a time.
 BLOCK = 4096
 
-Counts = dict[str, NDArray[np.int64]]
+Counts = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class SurveyTally:
     @classmethod
     def empty(cls, survey: Survey) -> SurveyTally:
         """Return the tally of no lines."""
-        zeros = {item.name: np.zeros(_width(item), dtype=np.int64) for item in survey.items}
+        zeros = {item.name: _no_counts(item) for item in survey.items}
         tables = tuple(
             np.zeros([len(survey.item(name).answers) for name in pair], dtype=np.int64)
             for pair in survey.tables
@@ -162,7 +163,7 @@ class SurveyTally:
             self.wrong + other.wrong,
             {name: many + other.reports[name] for name, many in self.reports.items()},
             {name: found + other.counts[name] for name, found in self.counts.items()},
-            tuple(map(np.add, self.tables, other.tables)),
+            tuple(mine + theirs for mine, theirs in zip(self.tables, other.tables, strict=True)),
         )
 
     def tally(self, name: str) -> Tally:
@@ -227,16 +228,11 @@ class SurveyTally:
         """Return the tally that `to_json` wrote, or refuse what is none of this survey."""
         if not isinstance(document, dict) or document.get("format") != TALLY:
             raise ValueError(f"this is not a tally of the format {TALLY!r}")
-        if document["survey"] != survey.identity:
-            raise ValueError("the tally is that of another survey")
-        empty = cls.empty(survey)
-        counts = {
-            name: _like(document["counts"][name], empty.counts[name]) for name in empty.counts
-        }
-        tables = tuple(map(_like, document["tables"], empty.tables))
-        return cls(
-            survey, document["lines"], document["wrong"], document["reports"], counts, tables
-        )
+        try:
+            found = checked_tally(survey, document)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the tally lacks something: {error}") from None
+        return cls(survey, *found)
 
     def save(self, path: str | Path) -> Path:
         """Write the tally to a file."""
@@ -254,20 +250,14 @@ class SurveyTally:
         return cls.from_json(survey, document)
 
 
-def _width(item: Item) -> int:
-    """Return how many numbers the reports of an item are counted in."""
-    return 2 if item.bounds is not None else len(item.answers)
+def _no_counts(item: Item) -> NDArray[Any]:
+    """Return the counts of no reports; the sums for a mean are Python's whole numbers."""
+    if item.bounds is not None:
+        return np.array([0, 0], dtype=object)
+    return np.zeros(len(item.answers), dtype=np.int64)
 
 
 def _pairs(rows: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return how often each pair of reports was made."""
     places = np.ravel_multi_index(tuple(part.astype(np.int64) for part in rows), shape)
     return np.bincount(places, minlength=int(np.prod(shape))).reshape(shape)
-
-
-def _like(given: Any, expected: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return counts of a file in the shape that the survey has, or refuse them."""
-    found = np.array(given, dtype=np.int64)
-    if found.shape != expected.shape or (found < 0).any():
-        raise ValueError("the tally does not have the counts that its survey has")
-    return found

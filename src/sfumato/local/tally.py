@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.privacy.registry import resolve
 
-__all__ = ["Tally"]
+__all__ = ["Tally", "supported_in_all", "whole_counts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,16 @@ class Tally:
                 f"a tally has one count for each of the {len(self.design.answers)} answers; "
                 f"got {len(found)}"
             )
-        if self.reports < 0 or (found > self.reports).any():
+        if type(self.reports) is not int or self.reports < 0:
+            raise ValueError("the number of reports is a whole number, not below zero")
+        if (found > self.reports).any():
             raise ValueError("no answer can be supported by more reports than there are")
+        whole = supported_in_all(self.design, self.reports)
+        if whole is not None and int(found.sum()) != whole:
+            raise ValueError(
+                f"{self.reports} reports of this design support {whole} answers in all; the counts "
+                f"add up to {int(found.sum())}"
+            )
         found = found.astype(np.int64)
         found.flags.writeable = False
         object.__setattr__(self, "counts", found)
@@ -79,6 +87,11 @@ class Tally:
         design
             The design.
         """
+        if not hasattr(design, "answers"):
+            raise ValueError(
+                f"{design.name} asks for a number and has no answers to count; its reports are "
+                "added up with support, and mean reads the sums"
+            )
         return cls(design, np.zeros(len(design.answers), dtype=np.int64), 0)
 
     def add(self, reports: Any) -> Tally:
@@ -89,6 +102,8 @@ class Tally:
         reports
             Reports of this design: a list of what `perturb` returned, or what `perturb_all` did.
         """
+        if isinstance(reports, str | bytes | dict):
+            raise ValueError("a list of reports is needed; put a single report into a list")
         found = reports if hasattr(reports, "__len__") else list(reports)
         supported = np.asarray(self.design.support(found), dtype=np.int64)
         return replace(self, counts=self.counts + supported, reports=self.reports + len(found))
@@ -117,6 +132,46 @@ class Tally:
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Tally:
         """Return the tally that `to_json` wrote."""
-        design = resolve(document["design"]).from_parameters(document["parameters"])
-        counts = np.array(document["counts"], dtype=np.int64)
-        return cls(design, counts, int(document["reports"]))
+        try:
+            design = resolve(document["design"]).from_parameters(document["parameters"])
+            counts, reports = document["counts"], document["reports"]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the tally lacks something: {error}") from None
+        return cls(design, whole_counts(counts, (len(design.answers),)), reports)
+
+
+def supported_in_all(design: Any, reports: int) -> int | None:
+    """Return how many answers so many reports support in all; None where that varies.
+
+    Parameters
+    ----------
+    design
+        The design.
+    reports
+        How many reports there are.
+    """
+    match design.primitive.kind:
+        case "randomised response" | "matrix response":
+            return reports
+        case "subset response":
+            return reports * int(design.primitive.size)
+        case _:
+            return None
+
+
+def whole_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts of a file as an array, or refuse what are none.
+
+    Parameters
+    ----------
+    given
+        Lists of whole numbers.
+    shape
+        The shape that they must have.
+    """
+    found = np.array(given, dtype=object)
+    if found.shape != shape:
+        raise ValueError(f"a tally has {' × '.join(map(str, shape))} counts here")
+    if not all(type(count) is int and 0 <= count < 1 << 63 for count in found.ravel().tolist()):
+        raise ValueError("the counts of a tally are whole numbers, none below zero")
+    return found.astype(np.int64)

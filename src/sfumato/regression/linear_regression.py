@@ -62,7 +62,7 @@ FEW = Grid(bounds=(1.0, 3.0), radii=(1.0, 2.0), shapes=("weigh",))
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
 #: The made-up tables by which a plan says how good a fit will be: others than it was chosen on.
-FRESH = range(100, 118)
+FRESH = range(100, 112)
 #: Differences below this are not worth a word.
 VISIBLE = 0.01
 #: The largest exponent that is worked out; beyond it a fit is useless anyway.

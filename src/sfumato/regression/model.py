@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.data.frames import columns_of, names_of
 from sfumato.data.table import TablePublic
 from sfumato.data.weights import WEIGHTS, WeightTable
-from sfumato.engines.coding import Dates
+from sfumato.engines.coding import MISSING, OTHER, Dates
 from sfumato.engines.intake import Recipe, take
 from sfumato.privacy.release import Release
 from sfumato.regression.coefficients import COEFFICIENTS, Coefficients
@@ -239,15 +239,35 @@ class RegressionModel(Release):
         if column == INTERCEPT:
             return "every record"
         coding = self.public.schema[column].coding
+        if value and not isinstance(coding, UNORDERED) and coding.size > 2:
+            # Not against 0: what a record without a number has in place of the number's part.
+            return f"{value}, in place of number × figure"
         if value:
-            number = not isinstance(coding, UNORDERED) and coding.size > 2
-            first = "a number" if number else coding.labels[0]
-            return value if value == first else f"{value} instead of {first}"
+            first = coding.labels[0]
+            return f"{value} (declared first)" if value == first else f"{value} instead of {first}"
         if isinstance(coding, Dates):
             return "each day later"
         if isinstance(coding, UNORDERED):
             return "each place further in the declared list"
         return "each 1 more"
+
+    def how_sure(self) -> str:
+        """Return how far single figures can be relied on, in plain sentences."""
+        rare = f"{OTHER} and {MISSING} or a rare category"
+        if self.covariance is None:
+            return (
+                "This method does not tell how sure single figures are. Figures of values that few "
+                f"records have, such as {rare}, are mostly noise, however large they are: do not "
+                "read them as effects."
+            )
+        return (
+            "What stands after ± is one standard deviation, of noise and sample together; a figure "
+            "that is smaller than twice its ± may be nothing. Figures are drawn towards 0 where "
+            "there is much noise, which ± does not count: a true effect may be larger, with few "
+            "records twice as large. Intervals are about predictions, and hold the truth somewhat "
+            "less often than they say where noise is large. Where effects matter more than "
+            "intervals, LinearRegression is the better method."
+        )
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

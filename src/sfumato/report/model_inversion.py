@@ -101,7 +101,7 @@ def _tried(outcome: InversionOutcome) -> Section:
     )
     quality = outcome.quality
     facts = [
-        ("guessed", f"{outcome.sensitive}, {outcome.values:,} values"),
+        ("guessed", f"{outcome.sensitive}, {outcome.values:,} {_values(outcome)}"),
         ("known of a person", ", ".join((outcome.target, *outcome.known))),
         ("not known", ", ".join(outcome.unknown) or "—"),
         ("shares and errors", f"counted {SOURCES[outcome.source]}"),
@@ -109,12 +109,20 @@ def _tried(outcome: InversionOutcome) -> Section:
         (f"{quality.what} of the model", f"{quality.model:.3f}"),
     ]
     if quality.without is not None:
-        facts.append((f"{quality.what} without the column", f"{quality.without:.3f}"))
+        facts.append((f"{quality.what} of a model without the column", _refitted(quality.without)))
     blocks: tuple[Block, ...] = (
         Grid(head, rows, numbers=tuple(range(2, len(head)))),
         Facts(tuple(facts)),
     )
     return Section("tried", "What was tried", blocks, "the private table and the release")
+
+
+def _values(outcome: InversionOutcome) -> str:
+    return "parts that its numbers were cut into" if outcome.parts else "values"
+
+
+def _refitted(without: float) -> str:
+    return f"{without:.3f}, fitted once by the same method with fresh noise"
 
 
 def _meaning(outcome: InversionOutcome) -> Section:

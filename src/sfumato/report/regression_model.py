@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.table import TablePublic
-from sfumato.engines.coding import Booleans, Categories, Dates
+from sfumato.engines.coding import MISSING, OTHER, Booleans, Categories
+from sfumato.regression.coefficients import COEFFICIENTS
 from sfumato.regression.design import INTERCEPT
 from sfumato.regression.model import RegressionModel
 from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
@@ -34,20 +34,27 @@ def _model(release: RegressionModel) -> Section:
             "a record adds. Chance was added to all of it while it was fitted, so that a small "
             "figure may be nothing but noise. " + release.about
         ),
+        Text(release.how_sure()),
         Facts(_figures(release)),
         _coefficients(release),
     ]
     reach = _reach(release)
     if reach:
         many = min(len(reach), MOST_DRAWN)
-        caption = (
-            "How far each column can move the prediction, from its lowest to its highest value "
-            "that was declared; the longer a bar, the more the column matters to the model. "
-            "Dark: upwards with the column's number, or with the category that is named."
-        )
         size = (6.0, 0.9 + 0.24 * many)
-        blocks.append(Picture(drawn("model", size, lambda f: _bars(f, release, reach)), caption))
-    return Section("model", "The model", tuple(blocks), "weights.csv")
+        picture = drawn("model", size, lambda f: _bars(f, release, reach))
+        blocks.append(Picture(picture, _caption(release)))
+    return Section("model", "The model", tuple(blocks), COEFFICIENTS)
+
+
+def _caption(release: RegressionModel) -> str:
+    rare = "A long bar may be noise where few records have the value. "
+    lines = "Lines reach two standard deviations to either side. "
+    return (
+        "How far each figure can move the prediction, from the lowest to the highest value that "
+        "was declared. Dark: upwards with the column's number, or with the category that is named. "
+        f"{rare if release.covariance is None else lines}{OTHER} and {MISSING} are not drawn."
+    )
 
 
 def _target(release: RegressionModel) -> str:
@@ -72,34 +79,35 @@ def _coefficients(release: RegressionModel) -> Grid:
     adds = release.coef
     constant = adds.pop((INTERCEPT, ""))
     order = sorted(adds, key=lambda name: -abs(_moved(release, name, adds[name])))
-    rows = [("(constant)", "every record", f"{constant:,.5g}")]
+    sure = _deviations(release)
+    rows = [("(constant)", "every record", f"{constant:,.5g}{_either_side(sure, (INTERCEPT, ''))}")]
     kept = set(order[:MOST_LISTED])
     rows += [
-        (column, _per(release, column, value), f"{adds[column, value]:+,.4g}")
+        (
+            column,
+            release.per(column, value),
+            f"{adds[column, value]:+,.4g}{_either_side(sure, (column, value))}",
+        )
         for column, value in adds
         if (column, value) in kept
     ]
     if len(order) > MOST_LISTED:
-        rows.append((f"and {len(order) - MOST_LISTED:,} more", "in weights.csv", ""))
+        rows.append((f"and {len(order) - MOST_LISTED:,} more", "in coefficients.csv", ""))
     head = "adds to the log of the odds" if release.positive is not None else "adds"
     return Grid(("column", "for", head), tuple(rows), numbers=(2,))
 
 
-def _per(release: RegressionModel, column: str, value: str) -> str:
-    """Say what a coefficient is for: one more of a unit, or a value."""
-    coding = release.public.schema[column].coding
-    if value:
-        other = f" instead of {coding.labels[0]}" if _two(release.public, column) else ""
-        return f"{value}{other}"
-    if isinstance(coding, Dates):
-        return "each day later"
-    if isinstance(coding, Categories | Booleans):
-        return "each place further in the declared list"
-    return "each 1 more"
+def _deviations(release: RegressionModel) -> dict[tuple[str, str], float]:
+    """Return how sure each figure is; empty where that is not known."""
+    known = release.coefficients
+    if known.deviations is None:
+        return {}
+    return dict(zip(known.names, known.deviations.tolist(), strict=True))
 
 
-def _two(public: TablePublic, column: str) -> bool:
-    return public.schema[column].size == 2
+def _either_side(sure: dict[tuple[str, str], float], name: tuple[str, str]) -> str:
+    # The first category of a column adds nothing, for sure.
+    return f" ± {sure[name]:,.2g}" if sure.get(name) else ""
 
 
 def _moved(release: RegressionModel, name: tuple[str, str], adds: float) -> float:
@@ -122,24 +130,30 @@ def _span(release: RegressionModel, column: str) -> float:
     return high - low
 
 
-def _reach(release: RegressionModel) -> list[tuple[str, float]]:
-    """Return how far each coefficient moves the prediction, the furthest first."""
+def _reach(release: RegressionModel) -> list[tuple[str, float, float]]:
+    """Return how far each figure moves the prediction and how sure that is, the furthest first."""
+    sure = _deviations(release)
     found = [
-        (" = ".join(filter(None, name)), _moved(release, name, adds))
+        (
+            " = ".join(filter(None, name)),
+            _moved(release, name, adds),
+            abs(_moved(release, name, sure.get(name, 0.0))),
+        )
         for name, adds in release.coef.items()
-        if name[0] != INTERCEPT
+        if name[0] != INTERCEPT and name[1] not in (OTHER, MISSING)
     ]
     return sorted(found, key=lambda item: -abs(item[1]))
 
 
-def _bars(figure: Any, release: RegressionModel, reach: list[tuple[str, float]]) -> None:
+def _bars(figure: Any, release: RegressionModel, reach: list[tuple[str, float, float]]) -> None:
     """Draw how far columns move the prediction."""
     axis = figure.subplots()
     shown = reach[:MOST_DRAWN][::-1]
-    sizes = np.array([moved for _, moved in shown])
+    sizes = np.array([moved for _, moved, _ in shown])
     colours = [INK if moved > 0 else ACCENT for moved in sizes]
-    axis.barh(range(len(shown)), sizes, color=colours, height=0.7)
-    axis.set_yticks(range(len(shown)), [shortened(name, 32) for name, _ in shown])
+    lines = [2 * deviation for _, _, deviation in shown] if _deviations(release) else None
+    axis.barh(range(len(shown)), sizes, xerr=lines, color=colours, height=0.7, ecolor=FILL)
+    axis.set_yticks(range(len(shown)), [shortened(name, 32) for name, _, _ in shown])
     axis.axvline(0, color=FILL, linewidth=0.8)
     what = "log of the odds" if release.positive is not None else shortened(release.target, 40)
     axis.set_xlabel(f"moves {what} by up to")
@@ -151,7 +165,7 @@ def _example(release: RegressionModel) -> Section:
         Text(
             "A prediction is worked out by hand like this: begin with the constant; for each "
             "column of numbers add its figure times the number itself; for each column of "
-            "categories add the figure of the category."
+            "categories add the figure of the category, and nothing for the first one declared."
         ),
         Text(
             "Above 0 the model says yes; the probability is 1/(1 + e^−sum), and far from one half "
@@ -160,14 +174,15 @@ def _example(release: RegressionModel) -> Section:
             else "A sum beyond the declared bounds of the target counts as the bound."
         ),
     )
-    return Section("sum", "How a prediction comes about", blocks, "weights.csv")
+    return Section("sum", "How a prediction comes about", blocks, COEFFICIENTS)
 
 
 def _use(release: RegressionModel) -> Section:
     """Say what the model is good for, and what it is not."""
     points = [
-        "Use it to predict the target of new records of the same kind, and to see which columns "
-        "matter. It says what goes together, not what causes what.",
+        "Use it to predict the target of new records of the same kind, and to see what goes with "
+        "it in columns that many records have a value of. It says what goes together, not what "
+        "causes what.",
         "Columns that say nearly the same share their weight in a way that noise decides: look at "
         "them together.",
         "How far off predictions are is not told here, because that would have to be counted in "
@@ -184,7 +199,7 @@ def _use(release: RegressionModel) -> Section:
         "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').coef)\"",
     )
     return Section(
-        "use", "How to use it", (Listing(tuple(points)), Commands(commands)), "weights.csv"
+        "use", "How to use it", (Listing(tuple(points)), Commands(commands)), COEFFICIENTS
     )
 
 
@@ -192,10 +207,15 @@ def _files() -> Section:
     """Say what the files hold."""
     rows = (
         (
+            COEFFICIENTS,
+            "column, value, adds, standard_deviation (where known)",
+            "what one more of a number adds, or a category instead of the first declared",
+        ),
+        (
             "weights.csv",
             "column, value, weight",
             "the weight of each feature, for columns that are stretched to −1 … 1",
         ),
     )
     grid = Grid(("file", "columns", "meaning"), rows)
-    return Section("codebook", "What the files hold", (grid,), "weights.csv")
+    return Section("codebook", "What the files hold", (grid,), COEFFICIENTS)

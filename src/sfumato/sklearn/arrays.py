@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 
-__all__ = ["TARGET", "feature_frame", "feature_names", "limits", "private_table"]
+__all__ = [
+    "TARGET",
+    "feature_frame",
+    "feature_names",
+    "limits",
+    "private_table",
+    "real_target",
+    "refuse_text",
+]
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +37,8 @@ def limits(bounds: Any, count: int, what: str) -> list[tuple[float, float]]:
     Parameters
     ----------
     bounds
-        (low, high), each a number or one number a column.
+        A list of (low, high), one pair a column; or (low, high) of all columns, each end a number
+        or an array with one number a column.
     count
         How many columns there are.
     what
@@ -37,18 +46,16 @@ def limits(bounds: Any, count: int, what: str) -> list[tuple[float, float]]:
     """
     if bounds is None:
         raise ValueError(
-            f"{what} must be given as (low, high), numbers or arrays with one number a column: "
+            f"{what} must be given as (low, high), or as a list of (low, high), one pair a column: "
             "what everybody knows about the values, not what these data happen to hold"
         )
     try:
-        low, high = (np.asarray(end, dtype=np.float64) for end in bounds)
-        ends = [np.broadcast_to(end, (count,)).tolist() for end in (low, high)]
+        pairs = _pairs(bounds, count)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{what} must be (low, high), numbers or arrays with one number for each of the "
-            f"{count} columns"
+            f"{count} columns, or a list of {count} pairs (low, high)"
         ) from error
-    pairs = list(zip(*ends, strict=True))
     for number, (low_end, high_end) in enumerate(pairs):
         if not (np.isfinite(low_end) and np.isfinite(high_end) and low_end < high_end):
             raise ValueError(
@@ -56,6 +63,62 @@ def limits(bounds: Any, count: int, what: str) -> list[tuple[float, float]]:
                 f"({low_end!r}, {high_end!r})"
             )
     return pairs
+
+
+def _pairs(bounds: Any, count: int) -> list[tuple[float, float]]:
+    """Return one pair a column of either form."""
+    given = list(bounds)
+    # A list or tuple of two numbers is a pair, also where there are two columns; ends that are
+    # arrays hold one number a column, however many columns there are.
+    apart = isinstance(bounds, np.ndarray) or not any(isinstance(one, np.ndarray) for one in given)
+    if apart and len(given) == count and all(np.shape(one) == (2,) for one in given):
+        return [(float(low), float(high)) for low, high in given]
+    low, high = (np.asarray(end, dtype=np.float64) for end in given)
+    ends = [np.broadcast_to(end, (count,)).tolist() for end in (low, high)]
+    return list(zip(*ends, strict=True))
+
+
+def refuse_text(values: Any, what: str) -> None:
+    """Refuse text that is no number, by where it is and never by what it says.
+
+    Parameters
+    ----------
+    values
+        An array, a list or a frame; what cannot be read as one is left to whoever reads it next.
+    what
+        What is refused, for messages: the features or the target.
+    """
+    names = getattr(values, "columns", None)
+    if names is None:
+        try:
+            array = np.asarray(values)
+        except (TypeError, ValueError):
+            # Rows of unlike lengths and the like: scikit-learn says so without their values.
+            return
+        named: Any = enumerate(array.T) if array.ndim == 2 else [(None, array)]
+    else:
+        named = ((name, np.asarray(values[name])) for name in names)
+    for name, column in named:
+        if column.dtype.kind not in "OSU" or column.ndim != 1:
+            continue
+        row = next((place for place, cell in enumerate(column) if _is_word(cell)), None)
+        if row is not None:
+            where = f"row {row}" if name is None else f"column {name!r}, row {row}"
+            raise ValueError(
+                f"{what} must be numbers; {where} (counted from 0) holds text. "
+                "Leave the row or the column out, or turn its words into numbers"
+            )
+
+
+def _is_word(cell: Any) -> bool:
+    """Tell whether a cell is text that stands for no number."""
+    if not isinstance(cell, str | bytes):
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
 
 
 def _real(low: float, high: float) -> dict[str, Any]:

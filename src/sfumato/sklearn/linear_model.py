@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sfumato import catalogue
 from sfumato.privacy import door
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.registry import resolve
@@ -21,6 +22,7 @@ from sfumato.sklearn.arrays import (
     limits,
     private_table,
     real_target,
+    refuse_text,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["PrivateLinearClassifier", "PrivateLinearRegression"]
 
 Floats = NDArray[np.float64]
+
+#: The methods that fit one target; those that fit several at once do not serve here.
+METHODS = tuple(
+    name.removeprefix("table.")
+    for name, place in sorted(catalogue.METHODS.items())
+    if place.startswith("sfumato.regression.") and name != "table.ManyResponses"
+)
 
 
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -48,11 +57,13 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _method(self) -> AnyMethod:
         """Return the method that is meant, with its parameters checked."""
+        if self.method not in METHODS:
+            raise ValueError(
+                f"method must be a regression: one of {', '.join(METHODS)}; {self.method!r} is none"
+            )
         kind: Any = resolve(f"table.{self.method}")
         given = {"epsilon": self.epsilon, "target": TARGET, **(self.options or {})}
         known = {field.name for field in fields(kind)}
-        if "target" not in known:
-            raise ValueError(f"method must be a regression; {self.method!r} is none")
         if self.delta is not None:
             if "delta" not in known:
                 raise ValueError(f"{self.method} has a pure epsilon; leave delta out")
@@ -77,6 +88,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def _predicted(self, X: Any) -> NDArray[Any]:
         """Return what the release says about rows."""
         check_is_fitted(self, "release_")
+        refuse_text(X, "the features")
         values = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(self.release_.predict(feature_frame(values)))
 
@@ -102,8 +114,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
     epsilon
         Privacy loss for one row; there is no default.
     bounds
-        (low, high) of the features, numbers or arrays with one number a feature: public knowledge,
-        not what these data hold. What is outside counts as the nearer bound.
+        A list of (low, high), one pair a feature, or (low, high) of all features, each end a
+        number or a NumPy array with one number a feature: public knowledge, not what these data
+        hold. Two pairs are those of two features. What is outside counts as the nearer bound.
     target_bounds
         (low, high) of the target.
     delta
@@ -156,6 +169,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
         y
             The target.
         """
+        refuse_text(X, "the features")
+        refuse_text(y, "the target")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         low, high = limits(self.target_bounds, 1, "target_bounds")[0]
         self._release(X, y.astype(np.float64), real_target(low, high))
@@ -171,6 +186,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
         Only methods that know how uncertain their weights are can tell; others say so.
         """
         check_is_fitted(self, "release_")
+        refuse_text(X, "the features")
         values = validate_data(self, X, dtype=np.float64, reset=False)
         found = self.release_.interval(feature_frame(values), level=level)
         return found.low, found.high
@@ -249,6 +265,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         y
             The class of each row.
         """
+        refuse_text(X, "the features")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         declared = np.asarray(self.classes)
@@ -276,6 +293,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         """Return how far each row is on the side of the positive class."""
         if self._logistic:
             check_is_fitted(self, "release_")
+            refuse_text(X, "the features")
             values = validate_data(self, X, dtype=np.float64, reset=False)
             likely = self.release_.probability(feature_frame(values))
             return np.asarray(np.log(likely) - np.log1p(-likely))
