@@ -164,7 +164,9 @@ def test_the_enumeration_sees_a_choice_that_follows_depth_too_closely(monkeypatc
 
 
 @pytest.mark.parametrize(
-    "mutant", [{"distance": lambda p, boxes: 10**6}, {"threshold": 0}], ids=str
+    "mutant",
+    [{"distance": lambda p, boxes: 10**6}, {"threshold": 0}],
+    ids=["distance", "threshold"],
 )
 def test_the_enumeration_sees_a_test_that_lets_everything_pass(mutant, monkeypatch):
     small = {"points": 4, "dimension": 1, "bound": 3, "moved": 1, "epsilon": 1}

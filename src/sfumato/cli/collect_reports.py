@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from sfumato.local.survey import Survey
     from sfumato.local.survey_tally import SurveyTally
 
+#: What is said wherever answers come from a table.
+TRYING_OUT = (
+    "A table is for trying a survey out with made-up people: true answers must be randomised where "
+    "they are given. Every row is drawn anew, permanent questions too."
+)
+
 SurveyArgument = Annotated[
     Path,
     typer.Argument(metavar="SURVEY", help="The survey file, from `collect plan`."),
@@ -29,12 +35,15 @@ def perturb(
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV or Parquet file: a person in each row instead."),
+        typer.Option(metavar="FILE", help="Made-up people, one in each row of a CSV or Parquet."),
     ] = None,
     memory: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="Where your permanent reports are kept."),
-    ] = Path("sfumato-memory.json"),
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where your permanent reports are kept; by default sfumato-memory.json.",
+        ),
+    ] = None,
     ledger: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="Your own ledger, in which the loss is booked."),
@@ -44,7 +53,7 @@ def perturb(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Randomise the answers of one respondent, or those of a table of many."""
+    """Randomise the answers of one respondent, or, to try a survey out, of made-up people."""
     with answering(as_json) as screen:
         if (table is None) == (not answer):
             raise Refusal(ExitCode.USAGE, "say your answers with --answer, or name a --table")
@@ -52,10 +61,14 @@ def perturb(
         if table is not None:
             if ledger is not None:
                 raise Refusal(ExitCode.USAGE, "a ledger is one person's: leave it out with --table")
+            if memory is not None:
+                raise Refusal(ExitCode.USAGE, "a memory is one person's: leave it out with --table")
+            screen.note(TRYING_OUT)
             with screen.working("randomising"):
                 lines = _many(asked, table)
         else:
-            lines = [_one(screen, asked, answer or [], memory, ledger)]
+            kept = Path("sfumato-memory.json") if memory is None else memory
+            lines = [_one(screen, asked, answer or [], kept, ledger)]
         _give(screen, lines, out)
 
 
@@ -76,7 +89,14 @@ def _one(
         name, sign, value = text.partition("=")
         if not sign:
             raise Refusal(ExitCode.USAGE, "write --answer QUESTION=ANSWER")
+        if name in given:
+            raise Refusal(ExitCode.USAGE, f"there are two answers to {name!r}; give one")
         given[name] = value
+    if memory.exists() and any(item.permanent for item in survey.items):
+        screen.note(
+            f"Permanent reports that {memory} holds are sent again, whatever is answered now. It "
+            "is one person's: whoever shares this machine names their own with --memory."
+        )
     known = {part.name for item in survey.items for part in item.parts}
     known |= {item.name for item in survey.items if not item.parts}
     if set(given) - known:
@@ -112,17 +132,30 @@ def _many(survey: Survey, table: Path) -> list[str]:
             frame = pl.read_parquet(table)
         else:
             frame = pl.read_csv(table, infer_schema=False)
+            _check_numbers(frame, [name for name in numbers if name in frame.columns])
             frame = frame.with_columns(
                 pl.col(name).cast(pl.Float64) for name in numbers if name in frame.columns
             )
     except pl.exceptions.PolarsError:
-        raise Refusal(
-            ExitCode.DATA, f"{table.name} cannot be read, or a number in it is none"
-        ) from None
+        raise Refusal(ExitCode.DATA, f"{table.name} cannot be read as a table") from None
     try:
         return list(lines_of(survey, frame))
     except ValueError as error:
         raise Refusal(ExitCode.DATA, f"{table.name}: {error}") from None
+
+
+def _check_numbers(frame: Any, names: list[str]) -> None:
+    """Refuse what is no number where one is asked, by its column and row and never by its value."""
+    import polars as pl
+
+    for name in names:
+        wrong = frame[name].cast(pl.Float64, strict=False).is_null() & frame[name].is_not_null()
+        if wrong.any():
+            raise Refusal(
+                ExitCode.DATA,
+                f"column {name!r}, row {wrong.arg_max()}: the answer must be a number; it is not "
+                "shown (rows are counted from 0)",
+            )
 
 
 def _give(screen: Screen, lines: list[str], out: Path | None) -> None:
@@ -175,6 +208,11 @@ def aggregate(
             "reports": found.reports,
         }
         left = f"; {found.wrong:,} could not be read" if found.wrong else ""
+        if len(lines) + len(tallies) > 1:
+            screen.note(
+                "Lines are counted, not people: whoever sent two counts twice, and the same people "
+                "asked again make no margin smaller. Keep a tally for each round of a survey."
+            )
         screen.answer(
             document,
             lambda console: console.print(
