@@ -295,7 +295,9 @@ def classes(runs: int, peer: str | None) -> None:
         truth = dataset.answers(tested)
         for epsilon in EPSILONS:
             for delta in (None, DELTA):
-                model = sf.LinearRegression(epsilon=epsilon, delta=delta, target="income")
+                model = sf.LinearRegression(
+                    epsilon=epsilon, delta=delta, target="income", response="declared", bound=3
+                )
                 guesses = model.release(table).predict(tested) > 0.5
                 scores.setdefault(f"LinearRegression{' δ' if delta else ''}", {}).setdefault(
                     epsilon, []

@@ -55,6 +55,11 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     relation: str
     ledger: Ledger | None
 
+    @property
+    def _suited(self) -> dict[str, Any]:
+        """What is taken for parameters of the method that `options` does not name."""
+        return {}
+
     def _method(self) -> AnyMethod:
         """Return the method that is meant, with its parameters checked."""
         if self.method not in METHODS:
@@ -62,7 +67,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
                 f"method must be a regression: one of {', '.join(METHODS)}; {self.method!r} is none"
             )
         kind: Any = resolve(f"table.{self.method}")
-        given = {"epsilon": self.epsilon, "target": TARGET, **(self.options or {})}
+        given = {
+            "epsilon": self.epsilon,
+            "target": TARGET,
+            **self._suited,
+            **(self.options or {}),
+        }
         known = {field.name for field in fields(kind)}
         if self.delta is not None:
             if "delta" not in known:
@@ -244,6 +254,13 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
     @property
     def _logistic(self) -> bool:
         return self.method == "FunctionalRegression"
+
+    @property
+    def _suited(self) -> dict[str, Any]:
+        # Two values have no middle to be found: −1 and 1 are where they are. A residual is cut
+        # where a guess is on the wrong side, three spreads of a third off.
+        suited: dict[str, Any] = {"response": "declared"}
+        return {**suited, "bound": 3} if self.method == "LinearRegression" else suited
 
     def _method(self) -> AnyMethod:
         if not self._logistic:
