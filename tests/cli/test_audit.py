@@ -46,6 +46,8 @@ SHORT_OF_IT = (
     MethodName.BOOSTED_ADA_SSP,
     MethodName.ROBUST_LINEAR_REGRESSION,
     MethodName.TUKEY_EM,
+    MethodName.MANY_RESPONSES,
+    MethodName.OBJECTIVE_REGRESSION,
 )
 #: One method of each kind of data that is quick to draw from; all are sampled in their own suites.
 SAMPLED = (MethodName.HISTOGRAM, MethodName.RANDOMIZED_RESPONSE, MethodName.SUBGRAPH_COUNT)

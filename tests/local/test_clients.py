@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 ROOT = Path(__file__).parent.parent.parent
 WORD = 2**64
 KEY = "sfumato-local"

@@ -26,6 +26,9 @@ from sfumato.local.central import (
 from sfumato.local.compare import loss_of_guesses, variance_of_shares
 from sfumato.local.posterior import confusion, guesses
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 
 def told(t, epsilon):
     return RandomizedResponse(epsilon=epsilon, answers=t)

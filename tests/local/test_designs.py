@@ -24,6 +24,9 @@ from sfumato.privacy.record import record, replay
 from tests.local.enumerating import exact_law
 from tests.method_suite import AuditSuite
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 EVEN = [["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/6", "1/6", "4/6"]]
 #: A matrix that is nothing special, of ratios 4, 3 and 2.
 ODD = [["0.4", "0.1", "0.2"], ["0.3", "0.6", "0.2"], ["0.3", "0.3", "0.6"]]

@@ -21,6 +21,9 @@ from sfumato.privacy.primitive import Change
 from sfumato.privacy.record import record
 from tests.method_suite import AuditSuite
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 QUESTIONS = {"smokes": ["yes", "no"], "age": ["young", "middle", "old"]}
 
 

@@ -21,6 +21,9 @@ from sfumato.privacy.loss import (
 )
 from sfumato.privacy.normal_tail import FAR, exceeding, log_tail, mills
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 PLACES = st.fractions(min_value=-15, max_value=60, max_denominator=10**6)
 LOSSES = st.fractions(min_value=Fraction(1, 1000), max_value=30, max_denominator=10**4)
 

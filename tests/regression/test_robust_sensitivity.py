@@ -13,6 +13,9 @@ from sfumato.regression.robust_sensitivity import Parts, joint, joint_many, spar
 from sfumato.regression.robust_statistics import Box, published_split
 from sfumato.regression.rows import ANSWER
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 REPLACED, ADDED = Relation.REPLACE_ONE, Relation.ADD_REMOVE
 
 

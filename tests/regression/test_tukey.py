@@ -22,6 +22,9 @@ from sfumato.regression.tukey import FAILED, TukeyEM, TukeyEstimator
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
 
+# Exact laws, which no version of a library can change: tested once.
+pytestmark = pytest.mark.replay
+
 DECLARED = {"target": "cost", "response": "declared", "features": "declared"}
 
 
