@@ -10,11 +10,8 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
 from sfumato.regression.adassp import AdaSSPEstimator
 from sfumato.regression.auxiliary import (
-    KINDS,
     Candidate,
-    Columns,
     Grid,
-    MadeUp,
     Rehearsals,
     Situation,
     picked,
@@ -23,6 +20,7 @@ from sfumato.regression.auxiliary import (
 from sfumato.regression.intervals import IntervalChoice
 from sfumato.regression.knorm import KNormEstimator
 from sfumato.regression.knorm_ridge import RidgedKNormEstimator
+from sfumato.regression.made_up import KINDS, Columns, MadeUp
 from sfumato.regression.preparation import response_share
 from tests.regression import made
 

@@ -17,7 +17,6 @@ from sfumato.regression.adassp import AdaSSPEstimator
 from sfumato.regression.auxiliary import (
     MANY,
     Candidate,
-    Columns,
     Found,
     Grid,
     Rehearsals,
@@ -31,6 +30,7 @@ from sfumato.regression.knorm import KNormEstimator
 from sfumato.regression.knorm_regression import second_moments
 from sfumato.regression.knorm_ridge import RidgedKNormEstimator
 from sfumato.regression.linear_method import LinearMethod
+from sfumato.regression.made_up import Columns
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.objective import ObjectiveEstimator
 from sfumato.regression.preparation import Preparation
