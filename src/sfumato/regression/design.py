@@ -109,8 +109,9 @@ def _extra_labels(coding: Coding) -> tuple[str, ...]:
     return (OTHER,) * (coding.outside == "other") + (MISSING,) * (coding.missing == "code")
 
 
+@lru_cache(maxsize=128)
 def centres(coding: Coding) -> tuple[Floats, float, float]:
-    """Return the middle of every code of an ordered column, and its declared bounds.
+    """Return the middle of every code of an ordered column, not to be written, and its bounds.
 
     A column whose bounds are one and the same double, or so far apart that middles overflow, is
     refused: its places would be no numbers, and nothing would be known about their size.
@@ -121,6 +122,7 @@ def centres(coding: Coding) -> tuple[Floats, float, float]:
             f"a column from {low!r} to {high!r} cannot be told in double precision: subtract a "
             "public constant from it, or declare other bounds"
         )
+    middles.setflags(write=False)
     return middles, low, high
 
 
