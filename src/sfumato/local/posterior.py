@@ -6,7 +6,6 @@ that is public. Errors of guesses are computed exactly, by summing over all repo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -128,8 +127,3 @@ def guess_answers(
     ladder = np.cumsum(chosen, axis=1)[numbers]
     drawn = generator.random(len(numbers))[:, None] * ladder[:, -1:]
     return np.asarray((drawn >= ladder).sum(axis=1), dtype=np.int64)
-
-
-def answer_names(answers: Sequence[Any] | None, k: int) -> tuple[str, ...]:
-    """Return what the answers are called; by default their numbers."""
-    return tuple(map(str, range(k) if answers is None else answers))

@@ -6,7 +6,6 @@ An estimator has public settings only. It measures through primitives, and fits 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -118,7 +117,3 @@ class Estimator(Protocol):
 def answer_bound(estimator: Estimator) -> float:
     """Return where an estimator would have answers cut, in standard deviations."""
     return float(getattr(estimator, "answer_bound", DEFAULT_BOUND))
-
-
-#: What primitives said so far, while a method is measuring.
-Sayings = Mapping[str, Any]
