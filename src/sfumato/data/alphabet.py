@@ -168,7 +168,8 @@ class Alphabet:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    # NumPy counts a span of time among the whole numbers.
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def _looked_up(values: NDArray[Any], symbols: NDArray[np.int64]) -> Codes:

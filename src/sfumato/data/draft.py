@@ -122,7 +122,8 @@ def _present(series: pl.Series) -> tuple[bool, pl.Series]:
 def _truth(series: pl.Series, missing: str) -> Coding | None:
     import polars as pl
 
-    if series.dtype == pl.String and not Wholes.read(series).unreadable.all():
+    # 0 and 1 in a file are drafted as the numbers they are.
+    if series.dtype == pl.String and series.str.contains("[01]").any():
         return None
     if series.dtype not in (pl.Boolean, pl.String) or Truth.read(series).unreadable.any():
         return None
@@ -131,7 +132,8 @@ def _truth(series: pl.Series, missing: str) -> Coding | None:
 
 def _whole(series: pl.Series, missing: str) -> Coding | None:
     wholes = Wholes.read(series)
-    if wholes.unreadable.any() or wholes.large.any() or (wholes.beyond != 0).any():
+    odd = wholes.unreadable | wholes.large | wholes.rounded | (wholes.beyond != 0)
+    if odd.any():
         return None
     values = wholes.bits.view(np.int64)
     low, high = int(values.min()), int(values.max())

@@ -1,7 +1,8 @@
 """From any data frame to plain columns, and from plain columns to the caller's kind of frame.
 
-Nothing is guessed: a column whose type mixes texts and numbers is read as the text a CSV file
-would hold. pandas cannot tell NaN from null, others can; both are missing values here.
+A column keeps its values, in whatever type its library gave it; what a value says is decided by
+`engines.reading`, for that value alone. pandas cannot tell NaN from null, others can; both are
+missing values here.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.engines.arrow import from_arrow
 from sfumato.engines.errors import DataError, Problem, importing, without_values
-from sfumato.engines.reading import series_of
+from sfumato.engines.reading import moments, series_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["columns_of", "is_relation", "names_of", "require_order", "to_backend"]
+__all__ = ["column_of", "columns_of", "is_relation", "names_of", "require_order", "to_backend"]
 
 
 def is_relation(source: Any) -> bool:
@@ -115,28 +117,77 @@ def columns_of(source: Any, names: Sequence[str] | None = None) -> dict[str, pl.
         # pandas allows column labels that are no text, and duplicates of columns not wanted.
         labels = {str(label): label for label in source.columns}
         wanted = labels if names is None else names
-        return {name: _from_pandas(source[labels[name]]) for name in wanted}
+        return {name: column_of(source[labels[name]], name) for name in wanted}
     frame = _wrapped(source)
     wanted_names = list(frame.columns) if names is None else list(names)
-    return {name: _series(frame.get_column(name).to_native()) for name in wanted_names}
+    return {name: column_of(frame.get_column(name).to_native(), name) for name in wanted_names}
 
 
 def _is_pandas(source: Any) -> bool:
     return type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
 
 
-def _series(native: Any) -> pl.Series:
-    """Return a column of any library as a Polars series."""
+def column_of(values: Any, name: str | None = None) -> pl.Series:
+    """Return one column, array or list of values as a series, each value as it is.
+
+    Parameters
+    ----------
+    values
+        A column of pandas, Polars or PyArrow, a NumPy array of one axis, or a list.
+    name
+        What it is called, for messages.
+    """
     import polars as pl
 
-    if isinstance(native, pl.Series):
-        return series_of(native.to_list()) if native.dtype == pl.Object else native
-    module = type(native).__module__.split(".")[0]
-    if module == "pandas":
-        return _from_pandas(native)
+    if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind == "m":
+        raise DataError(
+            Problem(
+                field=name,
+                # In an array with one of them NumPy makes spans of numbers and truth values too.
+                wrong="the values are stored as spans of time, which are neither numbers nor text",
+                remedy="Convert them to a number of days or of seconds.",
+            )
+        )
+    if isinstance(values, pl.Series):
+        return series_of(values.to_list()) if values.dtype == pl.Object else values
+    module = type(values).__module__.split(".")[0]
+    if module == "pandas" and hasattr(values, "dtype"):
+        return _from_pandas(values)
     if module == "pyarrow":
-        return from_arrow(native)
-    return series_of(native.to_list())
+        return from_arrow(values)
+    if isinstance(values, np.ndarray):
+        return _from_numpy(values)
+    return series_of(values.to_list() if hasattr(values, "to_list") else values)
+
+
+def _from_numpy(values: NDArray[Any]) -> pl.Series:
+    """Return an array of one axis as a series; masked values are missing."""
+    import polars as pl
+
+    plain, kind = np.asarray(values), values.dtype.kind
+    if kind in "biu":
+        series = pl.Series(np.ascontiguousarray(plain))
+    elif kind == "f":
+        with np.errstate(over="ignore"):
+            series = pl.Series(np.ascontiguousarray(plain, dtype=np.float64))
+    elif kind == "M" and (stamps := _from_stamps(plain)) is not None:
+        series = stamps
+    else:
+        # Item by item: as a list, time stamps would be whole numbers.
+        series = series_of(plain.tolist() if kind in "OSU" else list(plain))
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    if masked is None or not masked.any():
+        return series
+    return pl.select(pl.when(pl.Series(~masked)).then(series)).to_series()
+
+
+def _from_stamps(values: NDArray[Any]) -> pl.Series | None:
+    """Return time stamps of a resolution that `moments` knows."""
+    unit = np.datetime_data(values.dtype)[0]
+    if unit not in ("s", "ms", "us", "ns") or np.datetime_data(values.dtype)[1] != 1:
+        return None
+    native = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return moments(np.ascontiguousarray(native).view(np.int64), unit, np.isnat(native))
 
 
 def _from_pandas(native: Any) -> pl.Series:
@@ -151,10 +202,10 @@ def _from_pandas(native: Any) -> pl.Series:
         return values.gather(present)
     if type(dtype).__name__ == "ArrowDtype":
         return from_arrow(native.array.__arrow_array__())
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-        return pl.Series(np.ascontiguousarray(native.to_numpy()))
-    if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        return pl.Series(native.to_numpy().astype("datetime64[us]"))
+    if type(dtype).__name__ == "DatetimeTZDtype":
+        native = native.dt.tz_convert(None)
+    if isinstance(native.dtype, np.dtype):
+        return _from_numpy(native.to_numpy())
     if getattr(dtype, "kind", "") in "biuf" and hasattr(dtype, "numpy_dtype"):
         # pandas' own nullable types: values and a mask.
         values = pl.Series(

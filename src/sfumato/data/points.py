@@ -191,9 +191,9 @@ def read_points(
     bounds
         As for `Points`.
     engine
-        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the size
-        of the file. The answers are the same. DuckDB's way keeps 8 bytes a point in the folder
-        for temporary files, and as much again while it sorts them.
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the declared
+        `rows_about` and the number of columns. The points are the same. DuckDB's way keeps 8 bytes
+        a point in the folder for temporary files, and as much again while it sorts them.
     separator
         What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
     person
@@ -206,8 +206,6 @@ def read_points(
     DataError
         As for `Points`, and for a CSV file that is not strictly one.
     """
-    if engine not in ("auto", "memory", "duckdb"):
-        raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {engine!r}")
     public = _declared(
         bounds,
         names=columns,
@@ -221,8 +219,9 @@ def read_points(
     )
     file = TableFile(Path(path), separator)
     recipe = public.recipe
+    chosen = file.choose_engine(engine, rows_about, len(recipe.needed))
     recipe.check_names(file.names())
-    if engine == "duckdb" or (engine == "auto" and not file.fits_memory):
+    if chosen == "duckdb":
         from sfumato.engines.duckdb import Folder, file_chunks
 
         folder = Folder()

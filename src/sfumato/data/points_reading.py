@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.frames import column_of
 from sfumato.engines.errors import DataError, Problem
-from sfumato.engines.reading import series_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,20 +49,20 @@ def array_columns(values: Any, names: Sequence[str]) -> dict[str, pl.Series]:
                 remedy="Give as many columns as bounds.",
             )
         )
-    return {name: _column(array[:, axis]) for axis, name in enumerate(names)}
+    return {name: column_of(array[:, axis]) for axis, name in enumerate(names)}
 
 
 def person_column(persons: Any, rows: int) -> pl.Series:
     """Return whose each point is, as a column."""
-    array = persons if isinstance(persons, np.ndarray) else _objects(persons)
-    if array.ndim != 1 or len(array) != rows:
+    listed = persons if hasattr(persons, "__len__") else list(persons)
+    if getattr(listed, "ndim", 1) != 1 or len(listed) != rows:
         raise DataError(
             Problem(
                 wrong="person must be one identifier for each point",
                 remedy="Give an array as long as the points.",
             )
         )
-    return _column(array)
+    return column_of(listed)
 
 
 def _array(values: Any) -> NDArray[Any]:
@@ -93,29 +93,3 @@ def _plain_floats(values: Any) -> bool:
         elif type(item) is not float and not (type(item) is int and abs(item) < 2**53):
             return False
     return True
-
-
-def _objects(values: Any) -> NDArray[Any]:
-    """Return a list as an array in which every value keeps its own type."""
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    array = np.empty(len(listed), dtype=object)
-    array[:] = listed
-    return array
-
-
-def _column(column: NDArray[Any]) -> pl.Series:
-    """Return one column of an array as a series; masked values are missing."""
-    import polars as pl
-
-    masked = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
-    plain = np.asarray(column)
-    if plain.dtype.kind in "biu":
-        series = pl.Series(np.ascontiguousarray(plain))
-    elif plain.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            series = pl.Series(np.ascontiguousarray(plain, dtype=np.float64))
-    else:
-        series = series_of(plain.tolist())
-    if masked is None or not masked.any():
-        return series
-    return pl.select(pl.when(pl.Series(~masked)).then(series)).to_series()

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from sfumato.data.alphabet import MISSING, NESTED, UNKNOWN, WRONG_TYPE, Alphabet, Codes
 from sfumato.data.errors import DataError, Problem
+from sfumato.data.frames import column_of
 from sfumato.engines.arrow import from_arrow
 from sfumato.engines.intake import Intake, Recipe, within_bound
-from sfumato.engines.reading import series_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -240,7 +240,7 @@ def first_of_each(person: Any, sequences: int, most: int) -> NDArray[np.bool_]:
                 remedy="Give a list or a column.",
             )
         )
-    listed = person.tolist() if hasattr(person, "tolist") else list(person)
+    listed: Any = person if hasattr(person, "__len__") else list(person)
     if len(listed) != sequences:
         raise DataError(
             Problem(
@@ -249,10 +249,10 @@ def first_of_each(person: Any, sequences: int, most: int) -> NDArray[np.bool_]:
                 remedy="Give both in the same order, one for one.",
             )
         )
-    if not listed:
+    if not sequences:
         return np.zeros(0, dtype=np.bool_)
     intake = Intake(Recipe(codings={}, person="person", max_rows=most))
-    _, persons = intake.encode({"person": series_of(listed)})
+    _, persons = intake.encode({"person": column_of(listed)})
     intake.finish()
     assert persons is not None
     return within_bound(persons, most)

@@ -305,8 +305,8 @@ def read_table(
     schema
         As for `Table`.
     engine
-        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the size
-        of the file. The answers are the same.
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the declared
+        `rows_about` and the number of columns. The codes are the same.
     separator
         What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
     finely
@@ -318,15 +318,14 @@ def read_table(
         As for `Table`, and for a CSV file that is not strictly one: a row with too few or too
         many fields, a stray quote, mixed line ends, or text that is not UTF-8.
     """
-    if engine not in ("auto", "memory", "duckdb"):
-        raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {engine!r}")
     declared = Schema.of(schema)
     declared.require_confirmed()
     file = TableFile(Path(path), separator)
     recipe = declared.recipe
+    chosen = file.choose_engine(engine, declared.rows_about, len(recipe.needed))
     recipe.check_names(file.names())
     table = Table.__new__(Table)
-    if engine == "duckdb" or (engine == "auto" and not file.fits_memory):
+    if chosen == "duckdb":
         from sfumato.engines.duckdb import take_file
 
         table._fill_finely(declared, lambda wanted: take_file(file, wanted), finely)

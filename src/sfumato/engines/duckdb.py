@@ -82,7 +82,7 @@ def file_chunks(
     """
     with importing("DuckDB", "duckdb"):
         import duckdb
-    file.check()
+    file.check(names)
     settings = {
         "temp_directory": str(folder.path / "spill"),
         # Which rows of a person are the first ones must not depend on the run.

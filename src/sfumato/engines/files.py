@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from sfumato.engines.errors import DataError, Problem, without_values
 
@@ -27,14 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["TableFile"]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+ENGINES = ("auto", "memory", "duckdb")
 IN_MEMORY = 2 * 2**30
 """Files up to about this many bytes are read into memory, unless asked otherwise."""
+
+MANY_VALUES = 2**27
+"""Tables that are declared to hold more values than this are read by DuckDB, unless asked."""
+
+MOST_DIGITS = 38
+"""Of a decimal number in a Parquet file; DuckDB makes doubles of longer ones."""
 
 DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """What unpacking a file that is damaged or cut short raises."""
 
 GROWTH = 8
-"""How many times larger a compressed file is taken to be, when choosing an engine."""
+"""How many times larger a compressed file is taken to be than it is."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,36 @@ class TableFile:
         """Whether it is small enough to be read into memory without being asked to."""
         return self.bytes_about <= IN_MEMORY
 
+    def choose_engine(self, wished: str, rows_about: int | None, columns: int) -> str:
+        """Return which engine reads the file: the wished one, or by what is declared about it.
+
+        The size of the file is private and decides nothing: a file that is too large for memory is
+        refused, and the user chooses.
+
+        Parameters
+        ----------
+        wished
+            `"memory"`, `"duckdb"` or `"auto"`.
+        rows_about, columns
+            The public guess at the number of rows, and how many columns are read.
+        """
+        if wished not in ENGINES:
+            raise ValueError(f"engine must be 'auto', 'memory' or 'duckdb'; got {wished!r}")
+        if wished != "auto":
+            return wished
+        if (rows_about or 0) * columns > MANY_VALUES:
+            return "duckdb"
+        if not self.fits_memory:
+            raise DataError(
+                Problem(
+                    wrong=f"{self.path.name} takes about {self.bytes_about / 2**30:.0f} GiB, more "
+                    "than is read into memory without being asked",
+                    remedy='Choose the engine: engine="duckdb" (--engine duckdb) reads files of '
+                    'any size, engine="memory" needs as much memory.',
+                )
+            )
+        return "memory"
+
     def open(self) -> IO[bytes]:
         """Open the unpacked bytes of a CSV file."""
         if self.compression == "gz":
@@ -115,10 +152,13 @@ class TableFile:
         return without_values(self._header, (csv.Error, *DAMAGED), self._bad_header)
 
     def _parquet_names(self) -> list[str]:
+        return list(self._parquet_types())
+
+    def _parquet_types(self) -> dict[str, Any]:
         import polars as pl
 
         with self.path.open("rb") as file:
-            return list(pl.read_parquet_schema(file))
+            return dict(pl.read_parquet_schema(file))
 
     def _header(self) -> list[str]:
         with self._text() as lines:
@@ -136,7 +176,7 @@ class TableFile:
         """Return some columns, in memory."""
         import polars as pl
 
-        self.check()
+        self.check(names)
         frame = without_values(
             lambda: self._frame(names),
             (pl.exceptions.PolarsError, *DAMAGED),
@@ -159,13 +199,39 @@ class TableFile:
             frame = frame.filter(pl.any_horizontal(pl.all().is_not_null()))
         return frame.select(list(names))
 
-    def check(self) -> None:
-        """Refuse a CSV file with a mistake that engines would forgive in different ways."""
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse what engines would read in different ways: mistakes in a CSV file, odd types.
+
+        Parameters
+        ----------
+        names
+            The columns that are read.
+        """
         if self.parquet:
+            self._check_types(names)
             return
         line = without_values(self._bad_line, DAMAGED, self._damaged)
         if line is not None:
             raise DataError(self._bad_csv(line))
+
+    def _check_types(self, names: Sequence[str]) -> None:
+        """Refuse columns of a Parquet file whose type is no number, text, date or time stamp."""
+        import polars as pl
+
+        failures = (pl.exceptions.PolarsError, OSError)
+        types = without_values(self._parquet_types, failures, self.unreadable)
+        problems = [
+            Problem(
+                field=name,
+                wrong=f"the column is stored as {types[name]}, which is no number, text, date or "
+                "time stamp",
+                remedy="Write it as text or as a number.",
+            )
+            for name in names
+            if not _is_plain(types[name])
+        ]
+        if problems:
+            raise DataError(problems)
 
     def unreadable(self) -> Problem:
         """Return the problem of a file that cannot be read, with the line at fault if found."""
@@ -198,11 +264,14 @@ class TableFile:
         )
 
     def _bad_csv(self, line: int | None) -> Problem:
+        from sfumato.engines.grammar import LONGEST
+
         where = f" at line {line}" if line else ""
         return Problem(
             wrong=f"{self.path.name} cannot be read as CSV{where}: every row must have as many "
             f"fields as the header, separated by {self.delimiter!r}, a field with a quote in it is "
-            "quoted as a whole with the inner quote doubled, no row has all fields empty, all "
+            "quoted as a whole with the inner quote doubled, no row has all fields empty or more "
+            f"than {LONGEST:,} bytes, all "
             "lines end in LF or all in CRLF, and the text is UTF-8",
             remedy="Correct the line, quote fields that contain the separator or a quote, write NA "
             "where a whole row is missing, or convert the file to UTF-8.",
@@ -222,6 +291,16 @@ class TableFile:
                 if line.decode("utf-8", errors="ignore").encode() != line:
                     return number
         return None
+
+
+def _is_plain(kind: Any) -> bool:
+    """Tell whether a type of Polars holds values that every engine reads alike."""
+    import polars as pl
+
+    if isinstance(kind, pl.Decimal):
+        return (kind.precision or MOST_DIGITS) <= MOST_DIGITS
+    plain = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Null)
+    return kind in plain or isinstance(kind, pl.Datetime) or bool(kind.is_numeric())
 
 
 def _refuse_no_text(path: Path) -> None:

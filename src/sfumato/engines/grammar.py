@@ -3,8 +3,9 @@
 CSV readers forgive different mistakes in different ways, so none is trusted with them: a file is
 scanned before any of them reads it. Every row has as many fields as the header and at least one of
 them is not empty (readers disagree whether a line of separators is a row), a field that contains a
-quote is quoted from its first to its last character with inner quotes doubled, and all lines end in
-LF or all in CRLF. Nothing of the file is kept or said but the number of a line.
+quote is quoted from its first to its last character with inner quotes doubled, no row has more than
+`LONGEST` bytes, and all lines end in LF or all in CRLF. Nothing of the file is kept or said but the
+number of a line.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import IO, Any
 import numba
 import numpy as np
 
-__all__ = ["first_bad_line"]
+__all__ = ["LONGEST", "first_bad_line"]
 
 BLOCK = 2**22
+LONGEST = 2**20
+"""The most bytes of one row; some engines read no more."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # Where the scanner is: before a field, in a plain one, inside quotes, after a quote that may have
@@ -24,9 +27,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BEFORE, PLAIN, QUOTED, AFTER_QUOTE, AFTER_RETURN, WRONG = range(6)
 # What it remembers: its state, the complete fields of the row, the fields of the header (-1: not
 # yet known), the line, the line on which a quote was opened, whether the line that ends is
-# empty, the first line's end (1 for CRLF, 0 for LF, -1: not yet known), and whether some field of
-# the row holds anything.
-STATE, FIELDS, WIDTH, LINE, OPENED, EMPTY, ENDING, FILLED = range(8)
+# empty, the first line's end (1 for CRLF, 0 for LF, -1: not yet known), whether some field of
+# the row holds anything, and the bytes of the row.
+STATE, FIELDS, WIDTH, LINE, OPENED, EMPTY, ENDING, FILLED, LENGTH = range(9)
 
 QUOTE, LINE_FEED, RETURN = ord('"'), ord("\n"), ord("\r")
 
@@ -34,9 +37,13 @@ QUOTE, LINE_FEED, RETURN = ord('"'), ord("\n"), ord("\r")
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _scan(block: Any, separator: Any, memory: Any) -> None:
     """Follow the next bytes of a file; stop in the state `WRONG` at the first mistake."""
-    state, fields, line = memory[STATE], memory[FIELDS], memory[LINE]
+    state, fields, line, length = memory[STATE], memory[FIELDS], memory[LINE], memory[LENGTH]
     for i in range(block.size):
         byte = block[i]
+        length += 1
+        if length > LONGEST:
+            state = WRONG
+            break
         if state == QUOTED:
             if byte == QUOTE:
                 state = AFTER_QUOTE
@@ -62,6 +69,7 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
             memory[FILLED] = 0
             line += 1
             fields = 0
+            length = 0
             state = BEFORE
         elif state == AFTER_RETURN:
             state = WRONG
@@ -89,7 +97,7 @@ def _scan(block: Any, separator: Any, memory: Any) -> None:
         else:
             state = PLAIN
             memory[FILLED] = 1
-    memory[STATE], memory[FIELDS], memory[LINE] = state, fields, line
+    memory[STATE], memory[FIELDS], memory[LINE], memory[LENGTH] = state, fields, line, length
 
 
 def first_bad_line(file: IO[bytes], separator: str) -> int | None:
@@ -102,7 +110,7 @@ def first_bad_line(file: IO[bytes], separator: str) -> int | None:
     separator
         The ASCII character between two fields.
     """
-    memory = np.array([BEFORE, 0, -1, 1, 1, 0, -1, 0], dtype=np.int64)
+    memory = np.array([BEFORE, 0, -1, 1, 1, 0, -1, 0, 0], dtype=np.int64)
     block = file.read(len(BYTE_ORDER_MARK))
     if block == BYTE_ORDER_MARK:
         block = file.read(BLOCK)

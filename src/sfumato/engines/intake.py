@@ -17,12 +17,22 @@ from numpy.typing import NDArray
 from sfumato.engines.coding import Coding, Encoded, Fault
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory import CodeTable
-from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text
+from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Wholes
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Intake", "Recipe", "Taken", "take", "within_bound"]
+
+NOBODY = (
+    "the row does not say whose it is",
+    "Fill in the identifier, or leave the row out.",
+)
+ROUNDED = (
+    "the identifier is stored in floating point, which does not tell whole numbers beyond 2**53 "
+    "apart",
+    "Store the identifiers as whole numbers or as text.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,15 +139,17 @@ class Intake:
         text = Text.read(series)
         trimmed = text.values.str.strip_chars()
         words = trimmed.is_in([*MISSING_TEXT, UNREADABLE]).fill_null(False).to_numpy()
+        name = self.recipe.person or ""
+        faults = []
         absent = np.flatnonzero(text.missing | np.asarray(words, dtype=np.bool_))
         if len(absent):
-            fault = Fault(
-                "the row does not say whose it is",
-                "Fill in the identifier, or leave the row out.",
-                absent.astype(np.int64),
-            )
-            name = self.recipe.person or ""
-            self._noted(name, Encoded(np.zeros(0, dtype=np.uint8), (fault,)))
+            faults.append(Fault(*NOBODY, absent.astype(np.int64)))
+        # Only what was no text begins with a blank, so that a text of digits stays what it is.
+        typed = text.values.str.starts_with(" ").fill_null(False).to_numpy()
+        rounded = np.flatnonzero(typed & Wholes.read(text.values).rounded)
+        if len(rounded):
+            faults.append(Fault(*ROUNDED, rounded.astype(np.int64)))
+        self._noted(name, Encoded(np.zeros(0, dtype=np.uint8), tuple(faults)))
         return trimmed.fill_null("")
 
     def finish(self) -> None:

@@ -48,19 +48,21 @@ class Coordinates(Reals):
 
     def encode(self, series: pl.Series) -> Encoded:
         """Return the step of every value of an axis, and what has none."""
-        codes, missing, unreadable, outside = self._read(series)
+        found = self._read(series)
         beyond = LeftOut if self.outside == "drop" else Fault
-        found = [
-            Fault("the value is missing", "Fill it in, or leave the row out.", _where(missing)),
-            Fault("the value is not a number", "Correct it.", _where(unreadable)),
+        faults = [
+            Fault(
+                "the value is missing", "Fill it in, or leave the row out.", _where(found.missing)
+            ),
+            Fault("the value is not a number", "Correct it.", _where(found.unreadable)),
             beyond(
                 f"the value is outside the bounds ({self.allowed})",
                 'Correct it, declare wider bounds from public knowledge, or outside = "clamp" or '
                 '"drop".',
-                _where(outside & (self.outside != "clamp")),
+                _where(found.outside & (self.outside != "clamp")),
             ),
         ]
-        return Encoded(codes, tuple(fault for fault in found if len(fault.rows)))
+        return Encoded(found.codes, tuple(fault for fault in faults if len(fault.rows)))
 
 
 def _where(mask: NDArray[Any]) -> NDArray[np.int64]:

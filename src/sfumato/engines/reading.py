@@ -1,15 +1,27 @@
-"""From a column as it was read to plain arrays: total parsing, the same for every engine.
+"""The one reading of one value: what a value of any type says as a number, a date or a name.
 
-Each reader takes a Polars series of any type and returns values together with two masks: what is
-missing, and what is there but cannot be read as asked. None of them raises on a value, so none
-can put one into an exception. Text is what a CSV file holds, so each reader understands text.
+A column, an array or a file comes to have a type because of all its records: one missing value
+makes a column of whole numbers one of floats, one word makes it a column of objects or of texts.
+So no type may decide what a value says. The rule is this: every value has one text (`written`), and
+the readers here read that text. What a program may make of a value when another record changes the
+column's type is read alike:
+
+- `7`, `7.0`, `"7"`, `"7.0"` and `"007"` are the same number, `True` and `"TRUE"` are the number 1;
+- a date, a time stamp of any resolution and its text in ISO 8601 are the same moment, counted in
+  microseconds of UTC;
+- `None`, NaN, NaT and null are missing, as is any text of `MISSING_TEXT`.
+
+Columns of numbers and of time stamps are not written out first: for each type there is a quick way,
+which gives the same (docs/proofs/reading.md). Nothing here raises on a value, so nothing can put
+one into an exception.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, time
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,26 +35,155 @@ __all__ = [
     "UNREADABLE",
     "Days",
     "Floats",
+    "Names",
     "Text",
     "Truth",
     "Wholes",
+    "absent",
     "distinct_texts",
+    "moments",
     "series_of",
+    "written",
 ]
 
 MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """Texts that mean a missing value, unless a category has that very name."""
 
+UNREADABLE = "\x00"
+"""Stands for something that is no text; no category may have this name."""
+
+EXACT = 2**53
+"""Whole numbers of a smaller absolute value are told apart by doubles."""
+
 Mask = NDArray[np.bool_]
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INFINITE = r"^(?i)[+-]?inf(inity)?$"
-_WHOLE = r"^[+-]?\d+(\.0*)?$"
-_DATE = r"^(\d{4}-\d{2}-\d{2})([T ].*)?$"
-_FIRST_DAY = (date.min - date(1970, 1, 1)).days
-_LAST_DAY = (date.max - date(1970, 1, 1)).days
-_TRUE = ("true", "t", "yes", "y", "1")
-_FALSE = ("false", "f", "no", "n", "0")
+_TRUTH = r"^(?i)(true|false)$"
+_DIGITS = r"^[+-]?[0-9]+$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT = (
+    r"^(?<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[T ]"
+    r"(?<hour>[0-9]{2}):(?<minute>[0-9]{2})(?::(?<second>[0-9]{2})(?:\.(?<part>[0-9]{1,9}))?)?"
+    r" ?(?<zone>Z|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?)?$"
+)
+_ABSENT_TYPES = ("NAType", "NaTType", "NullType")
+_TRUE = ("t", "yes", "y")
+_FALSE = ("f", "no", "n")
+
+_DAY = 86_400_000_000
+_FIRST_MOMENT = (date.min - date(1970, 1, 1)).days * _DAY
+_LAST_MOMENT = ((date.max - date(1970, 1, 1)).days + 1) * _DAY - 1
+
+
+# Values one by one
+
+
+def written(value: Any) -> str | None:
+    """Return the text of one value: `None` if it is missing, `UNREADABLE` if it is no plain value.
+
+    Text is itself. Anything else begins with a blank, so that no number is ever exactly a text;
+    readers look behind blanks. A float beyond 2**53 keeps its point or exponent, since the whole
+    number that it was made from may have been another.
+    """
+    if value is None or type(value).__name__ in _ABSENT_TYPES:
+        return None
+    if isinstance(value, str):
+        plain = str.__str__(value)
+        return plain if plain.isascii() or _is_unicode(plain) else UNREADABLE
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="ignore") if _is_text(value) else UNREADABLE
+    if isinstance(value, bool | np.bool_):
+        return f" {bool(value)}"
+    # NumPy counts a span of time among the whole numbers.
+    if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
+        return _written_whole(int(value))
+    if isinstance(value, float | np.floating):
+        return _written_float(float(value))
+    if isinstance(value, Decimal):
+        return _written_decimal(value)
+    if isinstance(value, complex | np.complexfloating):
+        # One complex number makes complex numbers of all others in an array.
+        return _written_float(float(value.real)) if not value.imag else UNREADABLE
+    if isinstance(value, np.datetime64):
+        return _written_moment(value)
+    return f" {value.isoformat()}" if isinstance(value, date | time) else UNREADABLE
+
+
+def _written_whole(value: int) -> str:
+    # Python refuses to write numbers of several thousand digits; no double reaches so far.
+    if value.bit_length() > 2**11:
+        return " inf" if value > 0 else " -inf"
+    return f" {value}"
+
+
+def _written_float(value: float) -> str | None:
+    if value != value:
+        return None
+    return f" {int(value)}" if value.is_integer() and abs(value) < EXACT else f" {value!r}"
+
+
+def _written_decimal(value: Decimal) -> str | None:
+    if value.is_nan():
+        return None
+    # A whole number without its point, unless its exponent would make it endlessly long.
+    short = value.is_finite() and value.adjusted() < 64 and value == value.to_integral_value()
+    return f" {int(value)}" if short else f" {value}"
+
+
+def _written_moment(value: np.datetime64) -> str | None:
+    if np.isnat(value):
+        return None
+    unit = np.datetime_data(value.dtype)[0]
+    return f" {value.astype('M8[us]' if unit in _FINE else 'M8[s]')}"
+
+
+_FINE = ("ms", "us", "ns", "ps", "fs", "as")
+
+
+def _is_unicode(value: str) -> bool:
+    """Return whether a text has no lone surrogates, which UTF-8 cannot hold."""
+    return value.encode("utf-8", errors="replace").decode("utf-8") == value
+
+
+def _is_text(value: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
+    return value.decode("utf-8", errors="replace").encode("utf-8") == value
+
+
+# Columns
+
+
+def series_of(values: Any) -> pl.Series:
+    """Return Python objects of any types as the column of their texts."""
+    import polars as pl
+
+    return pl.Series([written(value) for value in values], dtype=pl.String)
+
+
+def moments(values: NDArray[np.int64], unit: str, missing: Mask) -> pl.Series:
+    """Return time stamps as a column in microseconds, rounded down.
+
+    Parameters
+    ----------
+    values
+        Counts of `unit` since 1970-01-01 in UTC.
+    unit
+        `"s"`, `"ms"`, `"us"` or `"ns"`.
+    missing
+        Which of them are missing.
+    """
+    import polars as pl
+
+    if unit == "ns":
+        counts = values // 1000
+    else:
+        factor = {"s": 1_000_000, "ms": 1000, "us": 1}[unit]
+        # Beyond the last year that can be read, so that it stays unreadable and nothing overflows.
+        far = 2 * _LAST_MOMENT // factor
+        counts = np.clip(values, -far, far) * factor
+    column = pl.Series(counts).cast(pl.Datetime("us"))
+    return _only(column, pl.Series(~missing)) if missing.any() else column
 
 
 def _mask(series: pl.Series) -> Mask:
@@ -50,8 +191,8 @@ def _mask(series: pl.Series) -> Mask:
     return np.asarray(series.fill_null(False).to_numpy(), dtype=np.bool_)
 
 
-def _nothing(series: pl.Series) -> Mask:
-    return np.zeros(len(series), dtype=np.bool_)
+def _nothing(length: int) -> Mask:
+    return np.zeros(length, dtype=np.bool_)
 
 
 def _only(series: pl.Series, keep: pl.Series) -> pl.Series:
@@ -62,20 +203,45 @@ def _only(series: pl.Series, keep: pl.Series) -> pl.Series:
 
 
 def _plain(series: pl.Series) -> pl.Series:
-    """Return a column of categories or of bytes as text, any other as it is."""
+    """Return a column of a type that has no quick way as the column of its texts."""
     import polars as pl
 
-    if series.dtype == pl.Binary:
+    kind = series.dtype
+    if kind in (pl.Binary, pl.Object):
         return series_of(series.to_list())
-    if series.dtype in (pl.Categorical, pl.Enum):
+    if isinstance(kind, pl.Decimal):
+        # The decimal's own digits, since a cast to double may round in another way.
+        return " " + series.cast(pl.String).str.replace(r"\.0*$", "")
+    if kind in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
-    return series
+    if kind == pl.String or kind == pl.Boolean or kind.is_integer() or kind.is_float():
+        return series
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return series
+    if kind in (pl.Time, pl.Null):
+        return " " + series.cast(pl.String)
+    return _only(pl.repeat(UNREADABLE, len(series), eager=True), series.is_not_null())
 
 
 def _stripped(series: pl.Series) -> tuple[pl.Series, Mask]:
     """Return text without surrounding blanks, and where it is missing."""
     text = series.str.strip_chars()
     return text, _mask(text.is_null() | text.is_in(list(MISSING_TEXT)))
+
+
+def absent(series: pl.Series) -> Mask:
+    """Return which values of a column of any type are missing."""
+    import polars as pl
+
+    series = _plain(series)
+    if series.dtype == pl.String:
+        return _stripped(series)[1]
+    gone = series.is_null()
+    return _mask(gone | series.is_nan() if series.dtype.is_float() else gone)
+
+
+def _is_moment(series: pl.Series) -> bool:
+    return series.dtype.is_temporal()
 
 
 @dataclass(frozen=True)
@@ -94,25 +260,29 @@ class Floats:
         series = _plain(series)
         if series.dtype == pl.String:
             return cls._from_text(series)
-        if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        if _is_moment(series):
             missing = _mask(series.is_null())
             return cls(np.zeros(len(series)), missing, ~missing)
         floats = series.cast(pl.Float64, strict=False)
         values = floats.fill_null(float("nan")).to_numpy()
         missing = np.isnan(values)
-        return cls(np.where(missing, 0.0, values), missing, _nothing(series))
+        return cls(np.where(missing, 0.0, values), missing, _nothing(len(series)))
 
     @classmethod
     def _from_text(cls, series: pl.Series) -> Floats:
         import polars as pl
 
         text, missing = _stripped(series)
-        finite = text.str.contains(_NUMBER)
-        infinite = _mask(text.str.contains(_INFINITE))
-        number = _only(text, finite).cast(pl.Float64, strict=False)
+        number = _only(text, text.str.contains(_NUMBER)).cast(pl.Float64, strict=False)
         values = number.fill_null(0.0).to_numpy().copy()
-        values[infinite] = np.where(_mask(text.str.starts_with("-"))[infinite], -np.inf, np.inf)
-        readable = _mask(number.is_not_null()) | infinite
+        readable = _mask(number.is_not_null())
+        if not (readable | missing).all():
+            words = ~readable & ~missing
+            infinite = words & _mask(text.str.contains(_INFINITE))
+            values[infinite] = np.where(_mask(text.str.starts_with("-"))[infinite], -np.inf, np.inf)
+            truth = words & _mask(text.str.contains(_TRUTH))
+            values[truth] = _mask(text.str.to_lowercase() == "true")[truth]
+            readable |= infinite | truth
         return cls(values, missing, ~readable & ~missing)
 
 
@@ -121,12 +291,14 @@ class Wholes:
     """A column read as whole numbers of 64 bits, signed or unsigned.
 
     `bits` holds each number modulo 2**64; `large` marks those of 2**63 and more; `beyond` is −1
-    or 1 for numbers too small or too large for 64 bits.
+    or 1 for numbers too small or too large for 64 bits; `rounded` marks numbers that are written
+    with a point or an exponent and lie so far from zero that neighbours look alike.
     """
 
     bits: NDArray[np.uint64]
     large: Mask
     beyond: NDArray[np.int8]
+    rounded: Mask
     missing: Mask
     unreadable: Mask
 
@@ -138,29 +310,15 @@ class Wholes:
         series = _plain(series)
         if series.dtype == pl.String:
             return cls._from_text(series)
-        if series.dtype.is_float():
+        if series.dtype.is_float() or _is_moment(series):
             return cls._from_floats(Floats.read(series))
-        if isinstance(series.dtype, pl.Decimal):
-            # The decimal's own digits, since a double would lose some.
-            return cls._from_text(series.cast(pl.String))
-        missing = _mask(series.is_null())
-        if not (series.dtype.is_integer() or series.dtype == pl.Boolean):
-            return cls._blank(missing, ~missing)
-        if series.dtype == pl.UInt64:
-            bits = series.fill_null(0).to_numpy().astype(np.uint64)
-            large = bits >= np.uint64(2**63)
-            return cls(bits, large, np.zeros(len(bits), np.int8), missing, _nothing(series))
         signed = series.cast(pl.Int64, strict=False)
         if signed.null_count() > series.null_count():
             return cls._from_text(series.cast(pl.String))
         bits = signed.fill_null(0).to_numpy().astype(np.int64).view(np.uint64)
-        return cls(bits, _nothing(series), np.zeros(len(bits), np.int8), missing, _nothing(series))
-
-    @classmethod
-    def _blank(cls, missing: Mask, unreadable: Mask) -> Wholes:
-        zeros = np.zeros(len(missing), dtype=np.uint64)
-        none = np.zeros(len(missing), dtype=np.bool_)
-        return cls(zeros, none, np.zeros(len(missing), np.int8), missing, unreadable)
+        none = _nothing(len(bits))
+        missing = _mask(series.is_null())
+        return cls(bits, none, np.zeros(len(bits), np.int8), none, missing, none)
 
     @classmethod
     def _from_floats(cls, floats: Floats) -> Wholes:
@@ -171,24 +329,38 @@ class Wholes:
         large = inside >= 2.0**63
         small = np.where(large, 0.0, inside).astype(np.int64).view(np.uint64)
         bits = np.where(large, np.where(large, inside, 0.0).astype(np.uint64), small)
-        return cls(bits, large, beyond.astype(np.int8), floats.missing, unreadable)
+        rounded = (np.abs(values) >= EXACT) & np.isfinite(values)
+        return cls(bits, large, beyond.astype(np.int8), rounded, floats.missing, unreadable)
 
     @classmethod
     def _from_text(cls, series: pl.Series) -> Wholes:
         import polars as pl
 
         text, missing = _stripped(series)
-        readable = text.str.contains(_WHOLE).fill_null(False)
-        digits = _only(text, readable).str.replace(r"\.0*$", "").str.replace(r"^\+", "")
+        plain = text.str.contains(_DIGITS).fill_null(False)
+        digits = _only(text, plain).str.replace(r"^\+", "")
         signed = digits.cast(pl.Int64, strict=False)
         unsigned = _only(digits, signed.is_null()).cast(pl.UInt64, strict=False)
         large = _mask(unsigned.is_not_null())
-        lost = _mask(readable) & ~large & _mask(signed.is_null())
+        exact = _mask(plain)
+        lost = exact & ~large & _mask(signed.is_null())
         below = lost & _mask(digits.str.starts_with("-"))
         bits = signed.fill_null(0).to_numpy().astype(np.int64).view(np.uint64)
         bits = np.where(large, unsigned.fill_null(0).to_numpy().astype(np.uint64), bits)
         beyond = lost.astype(np.int8) - 2 * below.astype(np.int8)
-        return cls(bits, large, beyond, missing, ~_mask(readable) & ~missing)
+        if (exact | missing).all():
+            none = _nothing(len(bits))
+            return cls(bits, large, beyond, none, missing, none)
+        # With a point, an exponent or in words, a number is what its double is.
+        other = cls._from_floats(Floats._from_text(_only(text, ~plain)))
+        return cls(
+            np.where(exact, bits, other.bits),
+            np.where(exact, large, other.large),
+            np.where(exact, beyond, other.beyond),
+            ~exact & other.rounded,
+            missing,
+            ~exact & ~missing & (other.unreadable | other.missing),
+        )
 
     def below(self, low: int) -> Mask:
         """Return which numbers are less than `low`."""
@@ -208,51 +380,94 @@ class Wholes:
 
 
 @dataclass(frozen=True)
-class Text:
-    """A column read as text; null is missing."""
+class Moments:
+    """A column read as moments: microseconds of UTC since 1970, in the years 1 to 9999."""
 
-    values: pl.Series
+    values: NDArray[np.int64]
     missing: Mask
+    unreadable: Mask
 
     @classmethod
-    def read(cls, series: pl.Series) -> Text:
-        """Read a column of any type; numbers are written without a needless point."""
+    def read(cls, series: pl.Series) -> Moments:
+        """Read a column of any type."""
         import polars as pl
 
         series = _plain(series)
         if series.dtype == pl.String:
-            return cls(series, _mask(series.is_null()))
-        if series.dtype.is_float():
-            series = series.fill_nan(None)
-            whole = (series == series.floor()) & (series.abs() < 2.0**63)
-            text = series.cast(pl.String)
-            short = _only(series, whole).cast(pl.Int64).cast(pl.String)
-            text = short.zip_with(short.is_not_null(), text)
-            return cls(text, _mask(text.is_null()))
-        if series.dtype == pl.Boolean:
-            words = pl.when(series).then(pl.lit("True")).otherwise(pl.lit("False"))
-            text = _only(pl.select(words).to_series(), series.is_not_null())
-            return cls(text, _mask(series.is_null()))
-        missing = _mask(series.is_null())
-        if series.dtype in (pl.Date, pl.Datetime):
-            days = Days.read(series).values
-            # Beyond the years 1 to 9999 a date has no text (and Polars would panic).
-            writable = pl.Series((days >= _FIRST_DAY) & (days <= _LAST_DAY))
-            text = _only(series, writable).cast(pl.String)
-        elif series.dtype.is_numeric() or series.dtype in (pl.Time, pl.Null):
-            text = series.cast(pl.String)
-        else:
-            text = pl.repeat(None, len(series), dtype=pl.String, eager=True)
-        return cls(_only(text.fill_null(UNREADABLE), pl.Series(~missing)), missing)
+            return cls._from_text(series)
+        gone, kind = absent(series), series.dtype
+        if not _is_moment(series):
+            return cls(np.zeros(len(series), dtype=np.int64), gone, ~gone)
+        # The count itself, since what Polars computes with far dates may panic.
+        counts = series.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+        unit = "d" if kind == pl.Date else str(getattr(kind, "time_unit", "us"))
+        values, inside = _microseconds(counts, unit)
+        return cls(np.where(inside & ~gone, values, 0), gone, ~inside & ~gone)
+
+    @classmethod
+    def _from_text(cls, series: pl.Series) -> Moments:
+        text, gone = _stripped(series)
+        counts, found = _days(_only(text, text.str.contains(_DATE)))
+        values, inside = _microseconds(counts, "d")
+        readable = found & inside
+        longer = ~(readable | gone) & _mask(text.str.len_bytes() > 10)
+        if longer.any():
+            rest, there = _timed(text.filter(longer))
+            values[longer], readable[longer] = rest, there
+        return cls(np.where(readable, values, 0), gone, ~readable & ~gone)
 
 
-UNREADABLE = "\x00"
-"""Stands for something that is no text; no category may have this name."""
+def _days(text: pl.Series) -> tuple[NDArray[np.int64], Mask]:
+    """Return the days since 1970 of dates written YYYY-MM-DD, and which of them are one."""
+    import polars as pl
+
+    days = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Int64)
+    return days.fill_null(0).to_numpy(), _mask(days.is_not_null())
+
+
+def _microseconds(counts: NDArray[np.int64], unit: str) -> tuple[NDArray[np.int64], Mask]:
+    """Return counts of a unit in microseconds, rounded down, and which lie in the years 1 to 9999.
+
+    What lies outside them has any number.
+    """
+    if unit == "ns":
+        values = counts // 1000
+        factor = 1
+    else:
+        values = counts
+        factor = {"d": _DAY, "s": 1_000_000, "ms": 1000, "us": 1}[unit]
+    inside = (values >= _FIRST_MOMENT // factor) & (values <= _LAST_MOMENT // factor)
+    return np.where(inside, values, 0) * factor, inside
+
+
+def _timed(text: pl.Series) -> tuple[NDArray[np.int64], Mask]:
+    """Return the microseconds of dates with a time of day, and which of the texts are one."""
+    import polars as pl
+
+    parts = text.str.extract_groups(_MOMENT).struct.unnest()
+    counts, found = _days(parts["day"])
+
+    def number(series: pl.Series) -> NDArray[np.int64]:
+        return series.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+
+    hour, minute, second = (number(parts[name]) for name in ("hour", "minute", "second"))
+    part = number(parts["part"].str.pad_end(9, "0")) // 1000
+    zone = parts["zone"].fill_null("Z").str.replace_all(":", "")
+    ahead = np.where(_mask(zone.str.starts_with("-")), -1, 1)
+    shift = [number(zone.str.slice(first, 2)) for first in (1, 3, 5)]
+    day, inside = _microseconds(counts, "d")
+    clock = ((hour * 60 + minute) * 60 + second) * 1_000_000 + part
+    offset = ahead * ((shift[0] * 60 + shift[1]) * 60 + shift[2]) * 1_000_000
+    values = day + clock - offset
+    there = found & inside & (hour < 24) & (minute < 60) & (second < 60)
+    there &= (shift[0] < 24) & (shift[1] < 60) & (shift[2] < 60)
+    there &= (values >= _FIRST_MOMENT) & (values <= _LAST_MOMENT)
+    return np.where(there, values, 0), there
 
 
 @dataclass(frozen=True)
 class Days:
-    """A column read as dates, in days since 1970-01-01; a time of day is dropped."""
+    """A column read as dates, in days of UTC since 1970-01-01; a time of day is dropped."""
 
     values: NDArray[np.int64]
     missing: Mask
@@ -261,24 +476,8 @@ class Days:
     @classmethod
     def read(cls, series: pl.Series) -> Days:
         """Read a column of any type."""
-        import polars as pl
-
-        series = _plain(series)
-        if series.dtype == pl.String:
-            text, missing = _stripped(series)
-            dates = text.str.extract(_DATE, 1).str.to_date("%Y-%m-%d", strict=False)
-        elif series.dtype == pl.Date:
-            dates, missing = series, _mask(series.is_null())
-        elif isinstance(series.dtype, pl.Datetime):
-            # With a time zone, the day in UTC: files keep the instant, not always the zone.
-            utc = series.dt.convert_time_zone("UTC") if series.dtype.time_zone else series
-            dates, missing = utc.dt.date(), _mask(series.is_null())
-        else:
-            missing = _mask(series.is_null())
-            return cls(np.zeros(len(series), dtype=np.int64), missing, ~missing)
-        days = dates.cast(pl.Int32).cast(pl.Int64)
-        unreadable = _mask(days.is_null()) & ~missing
-        return cls(days.fill_null(0).to_numpy().astype(np.int64), missing, unreadable)
+        found = Moments.read(series)
+        return cls(found.values // _DAY, found.missing, found.unreadable)
 
 
 @dataclass(frozen=True)
@@ -291,21 +490,228 @@ class Truth:
 
     @classmethod
     def read(cls, series: pl.Series) -> Truth:
-        """Read a column of any type; 1 and 0, yes and no, true and false are understood."""
+        """Read a column of any type; the numbers 1 and 0, yes and no, t and f are understood."""
         import polars as pl
 
         series = _plain(series)
-        if series.dtype == pl.Boolean:
-            return cls(_mask(series), _mask(series.is_null()), _nothing(series))
-        if series.dtype == pl.String:
-            text, missing = _stripped(series)
-            lower = text.str.to_lowercase()
-            true, false = _mask(lower.is_in(list(_TRUE))), _mask(lower.is_in(list(_FALSE)))
-            return cls(true, missing, ~true & ~false & ~missing)
         floats = Floats.read(series)
         there = ~floats.missing & ~floats.unreadable
         true, false = there & (floats.values == 1.0), there & (floats.values == 0.0)
+        if series.dtype == pl.String and floats.unreadable.any():
+            words = series.str.strip_chars().str.to_lowercase()
+            true, false = true | _mask(words.is_in(_TRUE)), false | _mask(words.is_in(_FALSE))
         return cls(true, floats.missing, ~true & ~false & ~floats.missing)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column read as text; null is missing."""
+
+    values: pl.Series
+    missing: Mask
+
+    @classmethod
+    def read(cls, series: pl.Series) -> Text:
+        """Read a column of any type; what was no text begins with a blank."""
+        import polars as pl
+
+        series = _plain(series)
+        kind = series.dtype
+        if kind == pl.String:
+            text = series
+        elif _is_moment(series):
+            found = Moments.read(series)
+            inside = pl.Series(~found.unreadable & ~found.missing)
+            stamps = _only(pl.Series(found.values).cast(pl.Datetime("us")), inside)
+            text = (" " + stamps.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")).fill_null(UNREADABLE)
+            text = _only(text, series.is_not_null())
+        elif kind.is_float():
+            numbers = series.cast(pl.Float64).fill_nan(None)
+            whole = (numbers == numbers.floor()) & (numbers.abs() < EXACT)
+            short = _only(numbers, whole).cast(pl.Int64).cast(pl.String)
+            text = " " + short.zip_with(short.is_not_null(), numbers.cast(pl.String))
+        elif kind == pl.Boolean:
+            words = pl.when(series).then(pl.lit(" True")).otherwise(pl.lit(" False"))
+            text = _only(pl.select(words).to_series(), series.is_not_null())
+        else:
+            text = " " + series.cast(pl.String)
+        return cls(text, _mask(text.is_null()))
+
+
+NONE, UNSURE = -1, -2
+"""What `Names.find` says of a value that is none of the names, and of one that may be several."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Declared names, and which of them a value is.
+
+    A value is the name that it is exactly; else the one that it is without surrounding blanks; else
+    the one that is the same number or moment. Names that are the same number or moment can be told
+    apart by exact text only: what is that number and not exactly one of them may be several.
+
+    Parameters
+    ----------
+    names
+        The names, each once.
+    """
+
+    names: tuple[str, ...]
+
+    def find(self, series: pl.Series) -> NDArray[np.int64]:
+        """Return the place of each value among the names; `NONE` where it is missing."""
+        import polars as pl
+
+        series = _plain(series)
+        if series.dtype != pl.String:
+            return self._find_typed(series)
+        numbers = list(range(len(self.names)))
+        exact = series.replace_strict(
+            list(self.names), numbers, default=None, return_dtype=pl.Int64
+        )
+        codes = exact.fill_null(NONE).to_numpy().copy()
+        rest = (codes == NONE) & _mask(series.is_not_null())
+        if rest.any():
+            codes[rest] = self._find_trimmed(series.filter(rest).str.strip_chars())
+        return codes
+
+    def _find_trimmed(self, text: pl.Series) -> NDArray[np.int64]:
+        """Return the places of texts that are none of the names exactly."""
+        import polars as pl
+
+        alone = [(name, place) for place, name in enumerate(self.names) if place not in self._twins]
+        codes = np.full(len(text), NONE, dtype=np.int64)
+        if alone:
+            names, places = zip(*alone, strict=True)
+            found = text.replace_strict(
+                list(names), list(places), default=NONE, return_dtype=pl.Int64
+            )
+            codes = found.to_numpy().copy()
+        for keys in (self._numbers, self._moments, self._digits):
+            if keys is not None and (codes == NONE).any():
+                rest = codes == NONE
+                codes[rest] = keys.find(text.filter(rest))
+        return codes
+
+    def _find_typed(self, series: pl.Series) -> NDArray[np.int64]:
+        """Return the places of numbers, truth values or moments."""
+        if _is_moment(series):
+            found = np.full(len(series), NONE, dtype=np.int64)
+            return found if self._moments is None else self._moments.find(series)
+        codes = np.full(len(series), NONE, dtype=np.int64)
+        if self._numbers is not None:
+            codes = self._numbers.find(series)
+        if self._digits is not None:
+            # Numbers as large as this are rare, and are looked up by their digits.
+            far = np.abs(Floats.read(series).values) >= EXACT
+            codes[far] = self._digits.find(Text.read(series.filter(far)).values.str.strip_chars())
+        return codes
+
+    @cached_property
+    def _texts(self) -> pl.Series:
+        import polars as pl
+
+        return pl.Series(self.names, dtype=pl.String)
+
+    @cached_property
+    def _numbers(self) -> _Keys | None:
+        """The names that are numbers told apart by doubles."""
+        floats = Floats.read(self._texts)
+        there = ~floats.missing & ~floats.unreadable
+        there &= (np.abs(floats.values) < EXACT) | ~np.isfinite(floats.values)
+        return _Keys.of(_number_keys, floats.values, there)
+
+    @cached_property
+    def _moments(self) -> _Keys | None:
+        """The names that are moments."""
+        found = Moments.read(self._texts)
+        return _Keys.of(_moment_keys, found.values, ~found.missing & ~found.unreadable)
+
+    @cached_property
+    def _digits(self) -> _Digits | None:
+        """The names that are whole numbers which doubles do not tell apart."""
+        found = _large_digits(self._texts)
+        return _Digits(found) if found.is_not_null().any() else None
+
+    @cached_property
+    def _twins(self) -> frozenset[int]:
+        """The places of names that share their number or moment with another."""
+        groups = [keys.twins for keys in (self._numbers, self._moments, self._digits) if keys]
+        return frozenset(place for group in groups for place in group)
+
+
+def _number_keys(series: pl.Series) -> tuple[NDArray[Any], Mask]:
+    floats = Floats.read(series)
+    return floats.values, ~floats.missing & ~floats.unreadable
+
+
+def _moment_keys(series: pl.Series) -> tuple[NDArray[Any], Mask]:
+    found = Moments.read(series)
+    return found.values, ~found.missing & ~found.unreadable
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Sorted numbers or moments of some names, and the places of these."""
+
+    reader: Any
+    keys: NDArray[Any]
+    places: NDArray[np.int64]
+    twins: frozenset[int]
+
+    @classmethod
+    def of(cls, reader: Any, values: NDArray[Any], there: Mask) -> _Keys | None:
+        """Return the keys of the names that have one."""
+        if not there.any():
+            return None
+        own = np.flatnonzero(there)
+        keys, first, group, many = np.unique(
+            values[own], return_index=True, return_inverse=True, return_counts=True
+        )
+        places = np.where(many == 1, own[first], UNSURE)
+        return cls(reader, keys, places, frozenset(own[many[group] > 1].tolist()))
+
+    def find(self, series: pl.Series) -> NDArray[np.int64]:
+        """Return the place of each value."""
+        values, there = self.reader(series)
+        at = np.minimum(np.searchsorted(self.keys, values), len(self.keys) - 1)
+        found = there & (self.keys[at] == values)
+        return np.where(found, self.places[at], NONE)
+
+
+def _large_digits(text: pl.Series) -> pl.Series:
+    """Return whole numbers of 2**53 and more in their shortest digits, null for all other text."""
+    short = text.str.strip_chars().str.replace(r"^\+?(-?)0*([0-9]+)$", "$1$2")
+    floats = Floats.read(short)
+    far = (np.abs(floats.values) >= EXACT) & ~floats.unreadable & ~floats.missing
+    import polars as pl
+
+    return _only(short, pl.Series(far) & text.str.contains(_DIGITS))
+
+
+class _Digits:
+    """Whole numbers that doubles do not tell apart, by their digits."""
+
+    def __init__(self, digits: pl.Series) -> None:
+        listed = digits.to_list()
+        self._places: dict[str, list[int]] = {}
+        for place, text in enumerate(listed):
+            if text is not None:
+                self._places.setdefault(text, []).append(place)
+        shared = [places for places in self._places.values() if len(places) > 1]
+        self.twins = frozenset(place for places in shared for place in places)
+
+    def find(self, text: pl.Series) -> NDArray[np.int64]:
+        """Return the place of each text; a number that may have been rounded may be several."""
+        import polars as pl
+
+        single = {t: p[0] if len(p) == 1 else UNSURE for t, p in self._places.items()}
+        short = _large_digits(text)
+        found = short.replace_strict(
+            list(single), list(single.values()), default=NONE, return_dtype=pl.Int64
+        )
+        rounded = Wholes.read(text).rounded
+        return np.where(rounded, UNSURE, found.fill_null(NONE).to_numpy())
 
 
 FIRST_ROWS, FEW_TEXTS = 1024, 64
@@ -328,50 +734,3 @@ def distinct_texts(series: pl.Series) -> tuple[pl.Series, NDArray[Any] | None]:
     places = series.cast(pl.Enum(texts)).to_physical().cast(pl.UInt32)
     nothing = pl.Series([None], dtype=pl.String)
     return pl.concat([texts, nothing]), places.fill_null(len(texts)).to_numpy()
-
-
-def series_of(values: Any) -> pl.Series:
-    """Return Python objects of mixed types as a column of text.
-
-    Numbers keep all their digits, and what is no plain value becomes unreadable.
-    """
-    import polars as pl
-
-    return pl.Series([_written(value) for value in values], dtype=pl.String)
-
-
-def _written(value: Any) -> str | None:
-    """Return one object as the text a CSV file would hold for it."""
-    if value is None or (isinstance(value, float | np.floating | Decimal) and value != value):
-        return None
-    if isinstance(value, str):
-        return str(value) if value.isascii() or _is_unicode(value) else UNREADABLE
-    if isinstance(value, bool | np.bool_ | int | np.integer | Decimal):
-        return str(value)
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < 2.0**63 else repr(number)
-    if isinstance(value, date):
-        # A pandas NaT is a date that is not equal to itself.
-        return None if value != value else _moment(value).isoformat()
-    if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else str(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="ignore") if _is_text(value) else UNREADABLE
-    return None if type(value).__name__ in ("NAType", "NaTType", "NullType") else UNREADABLE
-
-
-def _moment(value: date) -> date:
-    """Return a time with a zone in UTC, any other date as it is."""
-    zoned = isinstance(value, datetime) and value.tzinfo is not None
-    return value.astimezone(UTC) if zoned and isinstance(value, datetime) else value
-
-
-def _is_unicode(value: str) -> bool:
-    """Return whether a text has no lone surrogates, which UTF-8 cannot hold."""
-    return value.encode("utf-8", errors="replace").decode("utf-8") == value
-
-
-def _is_text(value: bytes) -> bool:
-    """Return whether bytes are UTF-8."""
-    return value.decode("utf-8", errors="replace").encode("utf-8") == value

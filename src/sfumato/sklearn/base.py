@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
+from sfumato.data.frames import column_of, columns_of, names_of
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.privacy import door
@@ -37,15 +38,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any, y: Any) -> Table:
         """Return features and target as one private table."""
-        import narwhals as nw
-        import numpy as np
+        import polars as pl
 
-        frame = nw.from_native(X, eager_only=True)
-        values = np.asarray(y)
-        if values.shape != (len(frame),):
+        schema, features = self._declared(), self._features()
+        schema.recipe.check_names([*(n for n in names_of(X) if n != self.target), self.target])
+        columns = columns_of(X, features)
+        # As they are: in one array, one label could change the type of all others.
+        target = column_of(y)
+        if any(len(column) != len(target) for column in columns.values()):
             raise ValueError("X and y must have the same number of rows")
-        column = nw.new_series(self.target, values.tolist(), backend=frame.implementation)
-        return Table(frame.with_columns(column).to_native(), self._declared())
+        return Table(pl.DataFrame({**columns, self.target: target}), schema)
 
     def _fit_release(self, method: AnyMethod, table: Table) -> Any:
         """Book the loss and release; what is learned is a function of the release."""

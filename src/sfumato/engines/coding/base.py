@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.memory import code_type
-from sfumato.engines.reading import Floats, Text, distinct_texts
+from sfumato.engines.reading import NONE, Names, distinct_texts
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING", "OTHER", "Coding", "Encoded", "Fault", "Generator", "Masks", "hashable"]
+__all__ = ["MISSING", "OTHER", "Coding", "Encoded", "Fault", "Found", "Generator", "hashable"]
 
 OTHER = "(other)"
 """What the code of undeclared categories is called in synthetic data."""
@@ -28,8 +29,7 @@ OTHER = "(other)"
 MISSING = "(missing)"
 """What the code of missing values is called."""
 
-Masks = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Codes, and what is missing, unreadable and outside the domain."""
+Mask = NDArray[np.bool_]
 
 
 class Generator(Protocol):
@@ -51,6 +51,34 @@ class Fault:
     wrong: str
     remedy: str
     rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The codes of some values, and which values have none.
+
+    Parameters
+    ----------
+    codes
+        The code of each value; of one outside the domain, that of the nearest.
+    missing, unreadable, outside
+        What is missing, what cannot be read as declared, and what lies outside the domain.
+    unsure
+        What may be several values of the domain. It is refused whatever is declared: another
+        record may have changed how it is stored.
+    """
+
+    codes: NDArray[Any]
+    missing: Mask
+    unreadable: Mask
+    outside: Mask
+    unsure: Mask
+
+    def at(self, places: NDArray[Any] | None) -> Found:
+        """Return what was found at some places; `None` for all of them in order."""
+        if places is None:
+            return self
+        return Found(*(getattr(self, item.name)[places] for item in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -107,8 +135,8 @@ class Coding(ABC):
         """What a value must be, in words."""
 
     @abstractmethod
-    def _read(self, series: pl.Series) -> Masks:
-        """Return codes and the masks of missing, unreadable and outside values."""
+    def _read(self, series: pl.Series) -> Found:
+        """Return the code of each value, by the one reading of a value."""
 
     @abstractmethod
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
@@ -160,13 +188,12 @@ class Coding(ABC):
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""
         distinct, places = distinct_texts(series)
-        raw, missing, unreadable, outside = (
-            mask if places is None else mask[places] for mask in self._read(self._blanked(distinct))
-        )
+        found = self._read(self._blanked(distinct)).at(places)
+        missing, unreadable, outside = found.missing, found.unreadable, found.outside
         faults: list[Fault] = []
-        codes = np.where(missing | unreadable | outside, 0, raw)
+        codes = np.where(missing | unreadable | outside | found.unsure, 0, found.codes)
         if self.outside == "clamp":
-            codes = np.where(outside, raw, codes)
+            codes = np.where(outside, found.codes, codes)
             outside = np.zeros_like(missing)
         elif self.outside == "other":
             codes = np.where(outside | unreadable, self.proper, codes)
@@ -182,6 +209,7 @@ class Coding(ABC):
             )
         _fault(faults, unreadable, f"the value is not {self.noun}", self._unreadable_remedy)
         _fault(faults, outside, f"the value is outside the domain ({self.allowed})", self._remedy)
+        _fault(faults, found.unsure, *self._unsure_words)
         return Encoded(codes.astype(code_type(self.size)), tuple(faults))
 
     def _blanked(self, series: pl.Series) -> pl.Series:
@@ -190,17 +218,21 @@ class Coding(ABC):
             return series
         import polars as pl
 
-        words = [str(value).strip() for value in self.missing_values]
-        gone = Text.read(series).values.str.strip_chars().is_in(words).fill_null(False)
-        numbers = [float(value) for value in self.missing_values if not isinstance(value, str)]
-        if numbers:
-            floats = Floats.read(series)
-            there = ~floats.missing & ~floats.unreadable
-            gone = gone | pl.Series(np.isin(floats.values, numbers) & there)
-        return pl.select(pl.when(~gone).then(series)).to_series()
+        present = pl.Series(self._missing_names.find(series) == NONE)
+        return pl.select(pl.when(present).then(series)).to_series()
+
+    @cached_property
+    def _missing_names(self) -> Names:
+        """The values that are declared to mean missing."""
+        return Names(tuple(dict.fromkeys(str(value) for value in self.missing_values)))
 
     noun: ClassVar[str]
     _unreadable_remedy: ClassVar[str] = "Correct it, or declare another kind for this column."
+    _unsure_words: ClassVar[tuple[str, str]] = (
+        "the value is stored in floating point and the domain holds whole numbers beyond 2**53, "
+        "which floating point does not tell apart",
+        "Store the column as whole numbers or as text.",
+    )
 
     @property
     def _remedy(self) -> str:

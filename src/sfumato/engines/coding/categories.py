@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import MISSING, OTHER, Coding, Generator, Masks, hashable
+from sfumato.engines.coding.base import MISSING, OTHER, Coding, Found, Generator, hashable
 from sfumato.engines.coding.taxonomy import Taxonomy, check_taxonomy, generalisations
-from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Truth, Wholes
+from sfumato.engines.reading import NONE, UNREADABLE, UNSURE, Names, Truth, absent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +26,11 @@ class Categories(Coding):
     Parameters
     ----------
     values
-        The categories, all text or all whole numbers. Text in the data is compared as it is
-        first, then without surrounding blanks.
+        The categories, all text or all whole numbers. A value in the data is the category that it
+        is exactly, else the one that it is without surrounding blanks, else the one that is the
+        same number or the same moment: 1, 1.0 and "1.0" are the category "1". Categories that are
+        the same number, such as "1.1" and "1.10", are told apart by exact text alone; there the
+        column must hold text, and a number is refused.
     taxonomy
         How values may be joined to coarser ones: a list of groups of values, such as
         `[["a", "b"], ["c", "d"]]`; a group may hold groups.
@@ -35,6 +39,11 @@ class Categories(Coding):
     kind = "category"
     noun = "a category"
     outsides = ("refuse", "other")
+    _unsure_words = (
+        "the value is a number or a date that is written in another way than the categories it "
+        "may be",
+        "Store the column as text, written as the categories are.",
+    )
 
     values: tuple[str, ...] | tuple[int, ...]
     taxonomy: Taxonomy | None = None
@@ -56,13 +65,20 @@ class Categories(Coding):
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
         if texts and any(_unusable(str(value)) for value in self.values):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
-        if {str(value) for value in self.missing_values} & {str(value) for value in self.values}:
+        if self._means_both():
             raise ValueError("a value cannot be a category and stand for a missing one")
         self._refuse_reserved("missing", "code", MISSING)
         self._refuse_reserved("outside", "other", OTHER)
         if self.taxonomy is not None:
             object.__setattr__(self, "taxonomy", hashable(self.taxonomy))
             check_taxonomy(self.taxonomy, self.values)
+
+    def _means_both(self) -> bool:
+        """Tell whether some value is a category and is declared to mean missing."""
+        import polars as pl
+
+        gone = pl.Series(self._missing_names.names, dtype=pl.String)
+        return bool((self._names.find(gone) != NONE).any())
 
     def _refuse_reserved(self, policy: str, choice: str, name: str) -> None:
         """Refuse a category with the name that a policy gives to a code of its own."""
@@ -95,42 +111,21 @@ class Categories(Coding):
     def _generalisations(self) -> list[NDArray[np.intp]]:
         return [] if self.taxonomy is None else generalisations(self.taxonomy, self.values)
 
-    def _read(self, series: pl.Series) -> Masks:
-        if self.textual:
-            return self._read_text(series)
-        wholes, values = Wholes.read(series), self._wholes
-        unsorted = np.array([value % 2**64 for value in values], dtype=np.uint64)
-        order = np.argsort(unsorted)
-        keys = unsorted[order]
-        place = np.minimum(np.searchsorted(keys, wholes.bits), len(keys) - 1)
-        codes = order[place]
-        large = np.array([value >= 2**63 for value in values])
-        found = (keys[place] == wholes.bits) & (large[codes] == wholes.large)
-        outside = ~found | (wholes.beyond != 0)
-        there = ~wholes.missing & ~wholes.unreadable
-        return codes, wholes.missing, wholes.unreadable, outside & there
+    def _read(self, series: pl.Series) -> Found:
+        places = self._names.find(series)
+        # A text that means missing is a category where one has that very name.
+        gone = absent(series) & (places == NONE)
+        none = np.zeros(len(places), dtype=np.bool_)
+        unsure = places == UNSURE
+        return Found(places, gone, none, (places == NONE) & ~gone, unsure)
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(tuple(str(value) for value in self.values))
 
     @property
     def _wholes(self) -> list[int]:
         return [int(value) for value in self.values]
-
-    def _read_text(self, series: pl.Series) -> Masks:
-        import polars as pl
-
-        text = Text.read(series)
-        names = [str(value) for value in self.values]
-        numbers = list(range(len(names)))
-
-        def number(column: pl.Series) -> pl.Series:
-            return column.replace_strict(names, numbers, default=None, return_dtype=pl.Int64)
-
-        trimmed = text.values.str.strip_chars()
-        codes = number(text.values).fill_null(number(trimmed))
-        unknown = np.asarray(codes.is_null().to_numpy(), dtype=np.bool_)
-        words = np.asarray(trimmed.is_in(list(MISSING_TEXT)).fill_null(False).to_numpy())
-        missing = text.missing | (unknown & words)
-        none = np.zeros(len(series), dtype=np.bool_)
-        return codes.fill_null(0).to_numpy(), missing, none, unknown & ~missing
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
         import polars as pl
@@ -169,10 +164,10 @@ class Booleans(Coding):
         """What a value must be, in words."""
         return "true or false"
 
-    def _read(self, series: pl.Series) -> Masks:
+    def _read(self, series: pl.Series) -> Found:
         truth = Truth.read(series)
         none = np.zeros(len(series), dtype=np.bool_)
-        return truth.values.astype(np.int64), truth.missing, truth.unreadable, none
+        return Found(truth.values.astype(np.int64), truth.missing, truth.unreadable, none, none)
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
         import polars as pl

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Generator, Masks, hashable
+from sfumato.engines.coding.base import Coding, Found, Generator, hashable
 from sfumato.engines.reading import Floats
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ class Numbers(Coding):
         """What a value must be, in words."""
         return f"from {self.edges[0]:{self._digits}} to {self.edges[-1]:{self._digits}}"
 
-    def _read(self, series: pl.Series) -> Masks:
+    def _read(self, series: pl.Series) -> Found:
         floats = Floats.read(series)
         edges = np.array(self.edges)
         codes = np.searchsorted(edges, floats.values, side="right") - 1
         outside = (floats.values < edges[0]) | (floats.values > edges[-1])
-        there = ~floats.missing & ~floats.unreadable
+        outside &= ~floats.missing & ~floats.unreadable
         codes = np.clip(codes, 0, self.proper - 1)
-        return codes, floats.missing, floats.unreadable, outside & there
+        return Found(codes, floats.missing, floats.unreadable, outside, np.zeros_like(outside))
 
     @property
     def _grid(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Generator, Masks
-from sfumato.engines.reading import Days, Wholes
+from sfumato.engines.coding.base import Coding, Found, Generator
+from sfumato.engines.reading import EXACT, Days, Wholes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,13 +65,15 @@ class Integers(Coding):
         """What a value must be, in words."""
         return f"a whole number from {self.low} to {self.high}"
 
-    def _read(self, series: pl.Series) -> Masks:
+    def _read(self, series: pl.Series) -> Found:
         wholes = Wholes.read(series)
         below, above = wholes.below(self.low), wholes.above(self.high)
         codes = np.clip(self._bin(wholes.bits), 0, self.proper - 1)
         codes = np.where(below, 0, np.where(above, self.proper - 1, codes))
-        there = ~wholes.missing & ~wholes.unreadable
-        return codes, wholes.missing, wholes.unreadable, (below | above) & there
+        far = max(abs(self.low), abs(self.high)) >= EXACT
+        outside = (below | above) & ~wholes.missing & ~wholes.unreadable
+        unsure = wholes.rounded & far
+        return Found(codes, wholes.missing, wholes.unreadable, outside & ~unsure, unsure)
 
     def _bin(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the bin of numbers within the range, given modulo 2**64."""
@@ -136,13 +138,13 @@ class Dates(Coding):
         """What a value must be, in words."""
         return f"a date from {self.low} to {self.high}"
 
-    def _read(self, series: pl.Series) -> Masks:
+    def _read(self, series: pl.Series) -> Found:
         import polars as pl
 
         days = Days.read(series)
-        codes, _, _, outside = self._days._read(pl.Series(days.values))
-        there = ~days.missing & ~days.unreadable
-        return codes, days.missing, days.unreadable, outside & there
+        found = self._days._read(pl.Series(days.values))
+        outside = found.outside & ~days.missing & ~days.unreadable
+        return Found(found.codes, days.missing, days.unreadable, outside, found.unsure)
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
         import polars as pl

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Generator, Masks
+from sfumato.engines.coding.base import Coding, Found, Generator
 from sfumato.engines.reading import Floats
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Reals(Coding):
         """What a value must be, in words."""
         return f"from {self.low!r} to {self.high!r}"
 
-    def _read(self, series: pl.Series) -> Masks:
+    def _read(self, series: pl.Series) -> Found:
         from sfumato.engines.point_kernels import put_on_grid
 
         floats = Floats.read(series)
@@ -78,7 +78,7 @@ class Reals(Coding):
         values = np.ascontiguousarray(floats.values)
         put_on_grid(values, self.low, self.high, float(self.proper), codes, outside)
         outside &= ~(floats.missing | floats.unreadable)
-        return codes, floats.missing, floats.unreadable, outside
+        return Found(codes, floats.missing, floats.unreadable, outside, np.zeros_like(outside))
 
     def edge(self, steps: NDArray[Any]) -> NDArray[np.float64]:
         """Return where steps begin; step 2**bits is the upper bound itself."""

@@ -1,0 +1,196 @@
+"""One value has one reading, whatever type the column around it came to have."""
+
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.engines.arrow import from_arrow
+from sfumato.engines.coding import Categories, Integers
+from sfumato.engines.reading import (
+    NONE,
+    UNREADABLE,
+    UNSURE,
+    Days,
+    Floats,
+    Names,
+    Text,
+    Truth,
+    Wholes,
+    absent,
+    series_of,
+    written,
+)
+from tests.data.neighbours import LENIENT
+
+TEXTS = [
+    (7, " 7"), (7.0, " 7"), (np.float32(0.5), " 0.5"), (1e-7, " 1e-07"),
+    (2.0**53, " 9007199254740992.0"), (2**53, " 9007199254740992"), (True, " True"),
+    (10**5000, " inf"), (-(10**5000), " -inf"), (np.bool_(False), " False"), ("7.0", "7.0"),
+    (" a", " a"), (b"a", "a"), (b"\xff", UNREADABLE), (None, None), (float("nan"), None),
+    (Decimal("NaN"), None), (Decimal("sNaN"), None), (Decimal("1.00"), " 1"),
+    (Decimal("1E+3"), " 1000"), (Decimal("1E+999999"), " 1E+999999"),
+    (np.datetime64("NaT"), None), (np.datetime64("2020-01-01"), " 2020-01-01T00:00:00"),
+    (np.datetime64("2020-01-01T00:00:00.123456789"), " 2020-01-01T00:00:00.123456"),
+    (date(2020, 1, 1), " 2020-01-01"), (time(1, 2), " 01:02:00"),
+    (np.timedelta64(3, "D"), UNREADABLE), (timedelta(1), UNREADABLE), (3 + 0j, " 3"),
+    (3j, UNREADABLE), (object(), UNREADABLE), ("\ud800", UNREADABLE),
+]  # fmt: skip
+
+
+def test_every_value_has_one_text():
+    for value, text in TEXTS:
+        assert written(value) == text
+
+
+#: Values that a column of each type may hold.
+TYPED = {
+    pl.Boolean: st.booleans(),
+    pl.Int8: st.integers(-(2**7), 2**7 - 1),
+    pl.UInt8: st.integers(0, 2**8 - 1),
+    pl.Int32: st.integers(-(2**31), 2**31 - 1),
+    pl.Int64: st.integers(-(2**63), 2**63 - 1) | st.integers(-9, 9),
+    pl.UInt64: st.integers(0, 2**64 - 1) | st.sampled_from([2**53 + 1, 2**60]),
+    pl.Float32: st.floats(width=32),
+    pl.Float64: st.floats() | st.integers(-9, 9).map(float) | st.sampled_from([2.0**53, 1e18]),
+    pl.Decimal(20, 4): st.decimals(-(10**6), 10**6, places=4),
+    pl.Decimal(20, 0): st.integers(-(10**18), 10**18).map(Decimal),
+    pl.String: st.text() | st.sampled_from(["1", "1.0", "TRUE", "2020-01-01T10:00", "nan", " a"]),
+    pl.Date: st.dates(),
+    pl.Datetime("ms"): st.datetimes().map(lambda d: d.replace(microsecond=0)),
+    pl.Datetime("us"): st.datetimes(),
+    pl.Datetime("ns"): st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)),
+    pl.Time: st.times(),
+    pl.Binary: st.binary(),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED, ids=str)
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_the_quick_way_of_every_type_reads_what_the_text_of_each_value_says(kind, data):
+    values = data.draw(st.lists(TYPED[kind] | st.none(), min_size=60, max_size=90))
+    typed = pl.Series(values, dtype=kind)
+    plain = series_of(typed.to_list())
+    for reader in (Floats, Wholes, Days, Truth):
+        quick, slow = reader.read(typed), reader.read(plain)
+        for name in reader.__dataclass_fields__:
+            assert np.array_equal(getattr(quick, name), getattr(slow, name)), (reader, name)
+    assert np.array_equal(absent(typed), absent(plain))
+    assert np.array_equal(Text.read(typed).missing, Text.read(plain).missing)
+    for name, coding in LENIENT.items():
+        quick, slow = coding.encode(typed), coding.encode(plain)
+        assert [(f.wrong, f.rows.tolist()) for f in quick.faults] == [
+            (f.wrong, f.rows.tolist()) for f in slow.faults
+        ], name
+        assert np.array_equal(quick.codes, slow.codes), name
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    number=st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e15, 1e15, allow_nan=False),
+    data=st.data(),
+)
+def test_a_number_is_the_same_however_it_is_stored(number, data):
+    ways = [number, float(number), np.float64(number), str(number), f" {float(number)!r} "]
+    ways += [f"{number:+}", np.longdouble(number), complex(number), Decimal(repr(number))]
+    if float(number).is_integer():
+        whole = int(number)
+        ways += [whole, f"{whole}.000", f"{abs(whole):020}" if whole >= 0 else f"-{-whole:020}"]
+    if number in (0, 1):
+        ways += [bool(number), str(bool(number)), str(bool(number)).upper()]
+    column = series_of(ways)
+    assert set(Floats.read(column).values.tolist()) == {float(number)}
+    assert len(set(Wholes.read(column).bits.tolist())) == 1
+    assert len(set(Wholes.read(column).unreadable.tolist())) == 1
+    name = data.draw(st.sampled_from([str(number), repr(float(number))]))
+    assert set(Names(("a", name)).find(column)) == {1}
+
+
+MOMENTS = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(moment=MOMENTS, shift=st.integers(-14 * 60, 14 * 60))
+def test_a_moment_is_the_same_however_it_is_stored(moment, shift):
+    zone = timezone(timedelta(minutes=shift))
+    local = moment.replace(tzinfo=UTC).astimezone(zone)
+    ways = [moment, np.datetime64(moment), moment.isoformat(), moment.isoformat(" ")]
+    ways += [local, local.isoformat(), moment.isoformat() + "Z", moment.replace(tzinfo=UTC)]
+    column = series_of(ways)
+    days = (moment.date() - date(1970, 1, 1)).days
+    assert set(Days.read(column).values.tolist()) == {days}
+    assert set(Names((moment.isoformat(), "a")).find(column)) == {0}
+    typed = [
+        pl.Series([moment], dtype=pl.Datetime(unit)) for unit in ("us", "ns")
+    ] + [pl.Series([local]), from_arrow(pa.array([moment], pa.timestamp("ns", "UTC")))]  # fmt: skip
+    for series in typed:
+        assert Names((moment.isoformat(), "a")).find(series).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2020-02-30", "2020-01-01T24:00", "2020-01-01 00:60", "2020-01-01T00:00:61", "2020-1-1",
+        "0000-01-01", "10000-01-01", "2020-01-01 x", "2020-01-01T00:00+24:00",
+        "0001-01-01T00:00+01:00", "9999-12-31T23:59-01:00", "٢٠٢٠-01-01",
+        "2020-01-01T00:00:00.1234567890",
+    ],
+)  # fmt: skip
+def test_text_that_is_no_moment_is_unreadable(text):
+    assert Days.read(pl.Series([text])).unreadable.tolist() == [True]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_time_stamps_beyond_every_year_are_unreadable_and_raise_nothing(unit):
+    ends = [-(2**63) + 1, 2**63 - 1, 0, None]
+    column = from_arrow(pa.array(ends, pa.timestamp(unit)))
+    found = Days.read(column)
+    far = unit != "ns"
+    assert found.unreadable.tolist() == [far, far, False, False]
+    assert found.missing.tolist() == [False, False, False, True]
+    assert Text.read(column).values.to_list()[2] == " 1970-01-01T00:00:00.000000"
+
+
+def test_names_that_are_the_same_number_are_told_apart_by_exact_text_alone():
+    names = Names(("1", "01", "2", "2020-01-01", "2020-01-01T00:00", str(2**60), "0" + str(2**60)))
+    texts = ["1", "01", " 1", "1.0", "2.0", " 2", "2020-01-01", "2020-01-01 00:00:00"]
+    found = names.find(pl.Series(texts))
+    assert found.tolist() == [0, 1, UNSURE, UNSURE, 2, 2, 3, UNSURE]
+    assert names.find(pl.Series([1, 2, 3])).tolist() == [UNSURE, 2, NONE]
+    assert names.find(pl.Series([2**60])).tolist() == [UNSURE]
+    assert names.find(series_of([1, "1", True])).tolist() == [UNSURE, 0, UNSURE]
+
+
+def test_whole_numbers_beyond_doubles_are_refused_in_floating_point_only():
+    names = Names((str(2**53 + 1), "a"))
+    stored = series_of([2**53 + 1, 2**53, f"00{2**53 + 1}", f"{2**53 + 1}.0"])
+    assert names.find(stored).tolist() == [0, NONE, 0, UNSURE]
+    assert names.find(pl.Series([2.0**53, 1.0, float("inf")])).tolist() == [UNSURE, NONE, NONE]
+    coding = Integers(low=2**53, high=2**53 + 5, outside="clamp")
+    (fault,) = coding.encode(pl.Series([2.0**53, 5.0])).faults
+    assert "floating point" in fault.wrong and fault.rows.tolist() == [0]
+    # Where the domain ends before, it is outside whatever it was.
+    near = Integers(low=0, high=5, outside="clamp")
+    assert near.encode(pl.Series([2.0**60, -(2.0**60)])).codes.tolist() == [5, 0]
+
+
+def test_a_refusal_for_want_of_exact_text_holds_whatever_is_declared_for_others():
+    coding = Categories(values=("1.1", "1.10"), outside="other", missing="code")
+    (fault,) = coding.encode(pl.Series([1.1, 2.0])).faults
+    assert fault.rows.tolist() == [0]
+    assert "Store the column as text" in fault.remedy
+    assert coding.encode(pl.Series(["1.1", "1.10", "2", None])).codes.tolist() == [0, 1, 2, 3]
+
+
+def test_declared_missing_values_are_the_same_number_too():
+    with pytest.raises(ValueError, match="cannot be a category and stand for a missing one"):
+        Categories(values=("1", "2"), missing_values=("1.0",))
+    coding = Integers(low=0, high=5, missing="code", missing_values=("9", "1900-01-01"))
+    found = coding.encode(series_of([9, 9.0, "09", date(1900, 1, 1), 1]))
+    assert found.codes.tolist() == [6, 6, 6, 6, 1]
