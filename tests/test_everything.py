@@ -16,6 +16,7 @@ from tests.primitive_cases import CASES, UNPROVED
 NOT_YET = {"EdgeResponse", "SurveyAnswers"}
 
 
+@pytest.mark.slow  # It imports everything.
 def test_every_method_has_catalogue_suite_proof_audit_and_mutants():
     found = {
         method.__name__: everything.method_faults(method)
@@ -26,6 +27,7 @@ def test_every_method_has_catalogue_suite_proof_audit_and_mutants():
     assert len(found) > 50
 
 
+@pytest.mark.slow  # It imports everything.
 def test_every_primitive_has_price_proof_case_and_mutant():
     found = {kind.__name__: everything.primitive_faults(kind) for kind in everything.primitives()}
     assert not {name: faults for name, faults in found.items() if faults}
@@ -54,6 +56,7 @@ class NamelessPrimitive(GeometricNoise):
     """A primitive that is priced as another."""
 
 
+@pytest.mark.slow  # It imports everything.
 def test_a_planted_method_is_found_and_lacks_everything():
     assert PlantedMethod in everything.concrete(Method, package=__name__)
     faults = " ".join(everything.method_faults(PlantedMethod))
@@ -61,6 +64,7 @@ def test_a_planted_method_is_found_and_lacks_everything():
         assert lacking in faults
 
 
+@pytest.mark.slow  # It imports everything.
 def test_a_method_on_the_page_of_another_is_found():
     @dataclass(frozen=True, kw_only=True)
     class Borrowed(Histogram):
@@ -69,6 +73,7 @@ def test_a_method_on_the_page_of_another_is_found():
     assert "a proof page that does not list it" in everything.method_faults(Borrowed)
 
 
+@pytest.mark.slow  # It imports everything.
 def test_a_planted_primitive_is_found_and_lacks_everything():
     assert PlantedPrimitive in everything.concrete(Primitive, package=__name__)
     faults = " ".join(everything.primitive_faults(PlantedPrimitive))

@@ -294,7 +294,7 @@ def test_residuals_are_not_merged_either(many):
     for _ in range(2000):
         weight = float(generator.uniform(-1, 1))
         feature = int(generator.integers(-ROW, ROW))
-        answer = int(round(weight * feature)) + int(generator.integers(-3, 4))
+        answer = round(weight * feature) + int(generator.integers(-3, 4))
         weight = math.nextafter((answer - 1) / feature, 2.0) if feature else 0.0
         plain = int(answer - weight * feature)
         if plain == int(fused(-weight, feature, answer)):

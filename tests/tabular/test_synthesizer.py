@@ -368,7 +368,7 @@ def test_no_fit_makes_a_score_overflow(monkeypatch, said):
     monkeypatch.setattr(GraphicalModel, "joint", lambda model: np.full(public.sizes, said))
     pool = candidate_pool(public.sizes, 100, most_sets=20, most_cells=10_000)
     expected = growth.estimates(pool)
-    assert 0 <= expected.min() and expected.max() <= GRID * LARGEST
+    assert expected.min() >= 0 and expected.max() <= GRID * LARGEST
     ask = growth.choice(1, pool, np.arange(len(pool.sets)), Fraction(1))
     counts = np.full(int(pool.starts[-1]), 5, dtype=np.int64)
     more = counts.copy()
