@@ -1,4 +1,4 @@
-"""Every proof page is stamped with the code it proves, and all code privacy needs is on some page."""
+"""Every proof page is stamped with its code, and all code that privacy needs is on some page."""
 
 import shutil
 
