@@ -41,9 +41,9 @@ docs: $(STAMP)
 	$(BIN)/pip install -q -e ".[docs]"
 	$(BIN)/mkdocs build --strict
 
-# After re-reading a proof whose code has changed.
+# After reading one proof against its code: make stamp PAGE=selection
 stamp: $(STAMP)
-	$(BIN)/python docs/proofs/stamp.py
+	$(BIN)/python docs/proofs/stamp.py $(PAGE)
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

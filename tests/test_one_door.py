@@ -1,7 +1,6 @@
 """The rules of the house, each shown to catch what it forbids."""
 
 import ast
-import importlib
 import re
 import subprocess
 import sys
@@ -105,16 +104,6 @@ def test_every_method_has_a_proof_whose_page_exists(name):
     assert page.is_file()
 
 
-def test_proofs_are_stamped_with_the_code_they_prove():
-    sys.path.insert(0, str(ROOT / "docs" / "proofs"))
-    try:
-        import stamp
-    finally:
-        sys.path.pop(0)
-    assert stamp.stale() == []
-    assert stamp.pages()
-
-
 def test_importing_the_package_is_light():
     code = (
         "import sys, sfumato\n"
@@ -136,17 +125,8 @@ def test_every_public_name_can_be_imported():
         _ = sfumato.Nonsense
 
 
-def test_every_method_has_an_audit_suite_that_draws_samples():
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        if "Suite" in path.read_text():
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            if module != __name__:
-                importlib.import_module(module)
-    from tests.method_suite import AuditSuite
-
-    def below(kind):
-        return {kind, *(found for child in kind.__subclasses__() for found in below(child))}
-
-    suites = [suite for suite in below(AuditSuite) if suite.__name__.startswith("Test")]
-    sampled = {suite.name for suite in suites if suite.sampled}
-    assert set(METHODS) <= sampled
+def test_no_compiled_loop_lets_the_compiler_reorder_or_merge():
+    """What a record becomes may not depend on where it stands (docs/proofs/regression-rows.md)."""
+    for name, tree in guards.sources():
+        words = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+        assert not words & {"fastmath", "error_model", "parallel"}, name

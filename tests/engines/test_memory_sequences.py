@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engines import SequenceCounts
+from sfumato.engines.context_walk import children_of
 from sfumato.engines.memory_sequences import MemorySequences, symbol_type
 
 A, B, END, START = 0, 1, 2, 3
@@ -232,3 +233,10 @@ def test_msnbc_is_read_and_cut_as_published():
     assert engine.rows - engine.lengths(np.array([20]))[0] == 31_606
     short = engine.cut(20)
     assert int((short.text == 17).sum()) == 989_818 - 31_606
+
+
+def test_more_children_than_numbers_are_refused_before_any_wraps_around():
+    first, many = children_of(np.array([True, False, True]), 5)
+    assert first.tolist() == [0, -1, 5] and many == 10
+    with pytest.raises(ValueError, match="split fewer"):
+        children_of(np.ones(2**11, dtype=bool), 2**20)

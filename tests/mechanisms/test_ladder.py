@@ -186,3 +186,16 @@ def test_it_costs_epsilon_in_every_measure():
     primitive = LadderNoise(epsilon=Fraction(1, 2), cap=3)
     assert primitive.cost(PureDP) == PureDP(Fraction(1, 2))
     assert primitive.cost(ZCDP) == ZCDP(Fraction(1, 8))
+
+
+@given(st.data())
+def test_change_is_the_largest_move_over_all_integers(data):
+    """However far apart the values are, and however unlike the ladders."""
+    cap = data.draw(st.integers(1, 5))
+    widths = st.lists(st.integers(0, cap), max_size=6).map(tuple)
+    here = LadderInput(0, data.draw(widths))
+    there = LadderInput(data.draw(st.integers(-70, 70)), data.draw(widths))
+    primitive = LadderNoise(epsilon=ONE, cap=cap)
+    ladders = [module._Ladder(side.value, side.rungs, cap) for side in (here, there)]
+    everywhere = max(abs(ladders[0].rung(k) - ladders[1].rung(k)) for k in range(-250, 251))
+    assert primitive.change(here, there).measured == everywhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -384,3 +385,27 @@ def test_the_same_seed_gives_the_same_choices():
             return [permute_and_flip(scores, rate=3), exponential(scores, rate=3)]
 
     assert run() == run()
+
+
+def test_the_constants_and_the_exponential_of_the_kernels_are_as_close_as_the_proof_says():
+    """docs/proofs/selection.md, Lemmas K1 and K2: against certified enclosures."""
+    with decimal.localcontext(prec=60):
+        ln2 = decimal.Decimal(2).ln()
+        exact_ln2 = Fraction(ln2)
+        assert (
+            Fraction(1) / exact_ln2
+            > _candidates._LOG2_E_BELOW
+            > Fraction(14426950408889633, 10**16)
+        )
+    assert abs(Fraction(_select_kernels._LN2) / exact_ln2 - 1) < Fraction(1, 2**54)
+    high, low = Fraction(_select_kernels._LN2_HIGH), Fraction(_select_kernels._LN2_LOW)
+    # 87 is the largest multiple that is taken; the high part leaves room for it.
+    assert float(87 * high) == 87 * high and abs(high + low - exact_ln2) * 87 < Fraction(1, 2**79)
+    generator = np.random.default_rng(11)
+    halves = [(n + 0.5) * math.log(2) for n in range(86)]
+    near = [math.nextafter(x, side) for x in halves for side in (0, 99)]
+    for x in [0.0, 2.0**-1074, 60.0, *halves, *near, *generator.uniform(0, 60, 1500).tolist()]:
+        found = Fraction(_select_kernels._exp_of_minus(x))
+        below, above = enclose_exponential(Fraction(x), 200) if x else (2**200, 2**200)
+        error = max(found * 2**200 / below - 1, 1 - found * 2**200 / above)
+        assert error < Fraction(1, 2**48)

@@ -154,3 +154,6 @@ def test_what_does_not_fit_is_refused():
     for targets, words in ((["nobody"], "no column 'nobody'"), (["left"], "numbers or dates")):
         with pytest.raises(ValueError, match=words):
             ManyResponses(epsilon=1, targets=targets).release(data)
+    many = ManyResponses(epsilon=1, targets=[f"t{number}" for number in range(2**16 + 1)])
+    with pytest.raises(ValueError, match="at most 65,536 targets; got 65,537"):
+        many.check(data.public)

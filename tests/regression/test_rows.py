@@ -1,5 +1,8 @@
 """Rows of bounded length: exact bounds, one record at a time, exact sums."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
@@ -229,3 +232,76 @@ def test_what_is_no_number_makes_a_row_of_zeros():
     row_kernels.shorten(block, np.ones(3), 1, 4096.0, 4096.0, x, y, np.empty(3))
     assert x[:, :2].any() == np.False_ and y.tolist() == [0, 0, 4096]
     assert x[:, 2].tolist() == [2048, 2048]
+
+
+def fused(a, b, c):
+    """Return a·b + c rounded once, as a fused instruction would."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def rows_of_two(fuse, pairs):
+    """Return the first entries of rows of two features, computed one operation after another."""
+    found = []
+    for a, b in pairs:
+        total = fuse(b, b, fuse(a, a, 0.0))
+        factor = ROW / math.sqrt(total) if math.sqrt(total) > 1 else float(ROW)
+        found.append((int(a * factor), int(b * factor)))
+    return found
+
+
+def telling_rows():
+    """Return rows that a fused multiplication and addition would truncate otherwise.
+
+    The first entry lies at the border of two whole numbers: a unit in the last place of the length
+    decides on which side.
+    """
+    generator, found = np.random.default_rng(3), []
+    while len(found) < 12:
+        b = float(generator.uniform(1, 4))
+        share = float(generator.integers(1, ROW)) / ROW
+        a = share * b / math.sqrt(1 - share**2)
+        for _ in range(40):
+            a = math.nextafter(a, 0)
+        near = [(math.ldexp(round(math.ldexp(a, 52)) + step, -52), b) for step in range(80)]
+        plain, merged = (rows_of_two(way, near) for way in (lambda x, y, z: x * y + z, fused))
+        found += [pair for pair, p, m in zip(near, plain, merged, strict=True) if p != m][:1]
+    return found
+
+
+@pytest.mark.parametrize("many", [1, 3, 4, 7, 8, 16, 33, 100])
+def test_the_compiler_merges_no_product_with_a_sum(many):
+    """Rows at every place of a block, in a vector lane or the rest of the loop: each bit alike."""
+    pairs = telling_rows()
+    for pair, plain, merged in zip(
+        pairs,
+        rows_of_two(lambda x, y, z: x * y + z, pairs),
+        rows_of_two(fused, pairs),
+        strict=True,
+    ):
+        assert plain != merged
+        block = np.repeat(np.array(pair)[:, None], many, axis=1)
+        x, y = np.empty((2, many), dtype=np.int16), np.empty(many, dtype=np.int16)
+        row_kernels.shorten(
+            block, np.zeros(many), row_kernels.CLIP, float(ROW), float(ANSWER), x, y, np.empty(many)
+        )
+        assert {tuple(row) for row in x.T.tolist()} == {plain}
+
+
+@pytest.mark.parametrize("many", [1, 3, 4, 7, 8, 16, 33, 100])
+def test_residuals_are_not_merged_either(many):
+    """Residuals beside a whole number: rounding the product decides how they are truncated."""
+    generator, told = np.random.default_rng(5), 0
+    for _ in range(2000):
+        weight = float(generator.uniform(-1, 1))
+        feature = int(generator.integers(-ROW, ROW))
+        answer = round(weight * feature) + int(generator.integers(-3, 4))
+        weight = math.nextafter((answer - 1) / feature, 2.0) if feature else 0.0
+        plain = int(answer - weight * feature)
+        if plain == int(fused(-weight, feature, answer)):
+            continue
+        told += 1
+        x = np.full((1, many), feature, dtype=np.int16)
+        y, scratch = np.full(many, answer, dtype=np.int16), np.empty(many)
+        row_kernels.clipped_residuals(x, y, np.array([weight]), 4096.0, scratch)
+        assert set(scratch.tolist()) == {float(plain)}
+    assert told >= 10

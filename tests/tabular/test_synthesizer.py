@@ -1,6 +1,7 @@
 """Synthesizer, MST and AIM: the suite, and what is special to them."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -10,14 +11,16 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.audit import Pair, examine
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.graphical import GraphicalModel
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
+from sfumato.tabular.growth import Growth, one_way_asks
 from sfumato.tabular.one_way import shares_by_size
-from sfumato.tabular.program import GRID
+from sfumato.tabular.program import FARTHEST, GRID, LARGEST, Choice
 from sfumato.tabular.synthesizer import rounds_for
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
@@ -353,3 +356,44 @@ def test_replay_catches_a_number_of_rounds_read_off_the_data():
     here = tables.table([(0, "red", 10, True)] * 3)
     there = tables.table([(0, "red", 10, True)] * 3 + [(3, "blue", 40, False)])
     assert not examine(Greedy(epsilon=1), Pair("one more cell", here, there)).passed
+
+
+@pytest.mark.parametrize("said", [np.nan, np.inf, -np.inf, -0.25, 1e12])
+def test_no_fit_makes_a_score_overflow(monkeypatch, said):
+    """Scores are whole numbers that one record moves by its grid steps, whatever a fit came to."""
+    public = tables.table([]).public
+    growth = Growth(public, PureDP(1), Relation.ADD_REMOVE)
+    for asked in one_way_asks(growth, range(len(public.sizes)), Fraction(1)):
+        growth.learn(asked, np.full(asked.shape, 2**40))
+    monkeypatch.setattr(GraphicalModel, "joint", lambda model: np.full(public.sizes, said))
+    pool = candidate_pool(public.sizes, 100, most_sets=20, most_cells=10_000)
+    expected = growth.estimates(pool)
+    assert expected.min() >= 0 and expected.max() <= GRID * LARGEST
+    ask = growth.choice(1, pool, np.arange(len(pool.sets)), Fraction(1))
+    counts = np.full(int(pool.starts[-1]), 5, dtype=np.int64)
+    more = counts.copy()
+    more[pool.starts[:-1]] += 1
+    exact = [
+        min(sum(abs(GRID * 5 - int(cell)) for cell in expected[low:high]), FARTHEST)
+        for low, high in pairwise(pool.starts.tolist())
+    ]
+    assert ask.scores(counts).tolist() == exact
+    assert np.abs(ask.scores(more) - ask.scores(counts)).max() <= GRID
+
+
+def test_a_distance_that_no_fit_has_is_cut_and_stays_one_that_a_record_moves_little():
+    pool = candidate_pool((2, 2), 100, most_sets=20, most_cells=100)
+    ask = Choice(
+        label="choice",
+        pool=pool,
+        offered=np.arange(1),
+        expected=lambda: np.full(4, FARTHEST // 4 + GRID, dtype=np.int64),
+        handicap=np.zeros(1, dtype=np.int64),
+        weights=np.ones(1, dtype=np.int64),
+        loss=PureDP(1),
+        relation=Relation.ADD_REMOVE,
+    )
+    counts = np.zeros(4, dtype=np.int64)
+    scores = [int(ask.scores(counts + np.array([n, 0, 0, 0]))[0]) for n in range(9)]
+    assert scores[0] == FARTHEST and scores[-1] < FARTHEST
+    assert max(abs(a - b) for a, b in pairwise(scores)) <= GRID

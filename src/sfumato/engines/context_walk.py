@@ -28,6 +28,10 @@ def children_of(chosen: NDArray[Any], most: int) -> tuple[NDArray[np.int32], int
     """
     first = np.full(len(chosen), -1, dtype=np.int32)
     split = np.flatnonzero(chosen)
+    if len(split) * most >= 2**31:
+        raise ValueError(
+            f"{len(split)} nodes with {most} children each are more than 2**31 - 1; split fewer"
+        )
     first[split] = np.arange(len(split)) * most
     return first, len(split) * most
 

@@ -50,7 +50,7 @@ class PublishedSBMF(Primitive):
 
     Notes
     -----
-    Privacy: not as claimed. The eigenvalues carry Gaussian noise, which has no pure loss, and the
+    Privacy: none as claimed. The eigenvalues carry Gaussian noise, which has no pure loss, and the
     claim grows with the noise; α is computed from the graph; the chain is stopped.
     """
 

@@ -31,7 +31,7 @@ from sfumato.regression.models import RegressionModels
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import FEATURES, Preparation
 from sfumato.regression.response_rows import ManyRows
-from sfumato.regression.rows import ANSWER, ROW, RowRule, answering
+from sfumato.regression.rows import ANSWER, MOST_FEATURES, ROW, RowRule, answering
 
 __all__ = ["ManyResponses"]
 
@@ -39,6 +39,8 @@ Floats = NDArray[np.float64]
 
 MOMENTS = "moments"
 FIT = "fit"
+# One unit for squares and for products with responses.
+assert ROW == ANSWER
 _gaussian = lru_cache(maxsize=256)(GDP.within)
 
 
@@ -127,6 +129,10 @@ class ManyResponses(Method[Table, RegressionModels]):
     def check(self, public: TablePublic) -> None:
         """Raise where a column is unknown or no number, or nothing is left to explain with."""
         super().check(public)
+        if len(self.targets) > MOST_FEATURES:
+            raise ValueError(
+                f"there may be at most {MOST_FEATURES:,} targets; got {len(self.targets):,}"
+            )
         for target in self.targets:
             if self.design(public, target).dimension == 0:
                 raise ValueError("there is no column to explain the targets with, and no intercept")

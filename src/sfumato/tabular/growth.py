@@ -139,7 +139,10 @@ class Growth:
             rest = tuple(axis for axis, column in axes if column not in together.columns)
             expected = together.summed(self._model.joint().sum(axis=rest))
             expected *= steps
-        return np.asarray(np.rint(expected, out=expected), dtype=np.int64)
+        # Whatever a fit came to, the cells of no table add up to more than 2⁶¹.
+        most = min(GRID * LARGEST, 2**61 // int(pool.cells.max(initial=1)))
+        bounded = np.clip(np.nan_to_num(expected), 0.0, most)
+        return np.asarray(np.rint(bounded, out=bounded), dtype=np.int64)
 
     def expected_once(self, pool: Pool) -> Expected:
         """Return the expected counts of a pool by the present model, found when first asked for."""

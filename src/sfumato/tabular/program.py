@@ -34,6 +34,8 @@ __all__ = ["GRID", "Answer", "Ask", "Choice", "Count", "Pool", "Program", "answe
 GRID = 16
 #: Estimates beyond this are cut to it: far above any table, far below what overflows.
 LARGEST = 2**36
+#: Distances beyond this, in steps of the grid, are cut to it: no fit is so wrong.
+FARTHEST = 2**50
 
 Set = tuple[int, ...]
 
@@ -148,6 +150,7 @@ class Choice:
         from sfumato.engines.kernels import distances
 
         apart = distances(counts, GRID, self.expected(), self.pool.starts)[self.offered]
+        apart = np.minimum(apart, FARTHEST)
         return np.asarray(self.weights * (apart - self.handicap), dtype=np.int64)
 
 

@@ -1,0 +1,160 @@
+"""Every concrete method and primitive of `src/`, found by itself, and what each must have.
+
+Nothing is listed by hand: all modules are imported and the subclasses walked. So a method or
+primitive that somebody adds and registers nowhere is found and complained about.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sfumato
+from sfumato.audit import canonical_pairs
+from sfumato.catalogue import METHODS
+from sfumato.cli.audit_subjects import AUDITED, audited_name, subject_of
+from sfumato.privacy.method import InteractiveMethod, LocalMethod, Method
+from sfumato.privacy.primitive import Primitive, StatefulPrimitive, _kinds
+from sfumato.privacy.registry import resolve
+from tests import primitive_cases
+from tests.method_suite import AuditSuite
+
+ROOT = Path(__file__).parent.parent
+
+#: Mutants, and the tests of the suite that plant them in the method and see them caught.
+MUTANTS = {
+    "half the noise": (
+        "test_exact_replay_fails_the_method_with_half_the_noise",
+        "test_samples_refute_the_method_with_half_the_noise_drawn",
+    ),
+    "half the sensitivity": ("test_exact_replay_fails_the_method_with_half_the_sensitivity",),
+}
+
+
+@cache
+def stamps() -> ModuleType:
+    """Return docs/proofs/stamp.py."""
+    place = ROOT / "docs" / "proofs" / "stamp.py"
+    spec = importlib.util.spec_from_file_location("stamp", place)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def import_everything() -> None:
+    """Import all modules of the package, and all test modules that hold a suite."""
+    for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):
+        importlib.import_module(module.name)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if "Suite" in path.read_text() and name not in sys.modules:
+            importlib.import_module(name)
+
+
+def _below(kind: Any) -> set[Any]:
+    return {kind, *(found for child in kind.__subclasses__() for found in _below(child))}
+
+
+def concrete(*bases: Any, package: str = "sfumato.") -> list[Any]:
+    """Return all concrete subclasses that the package defines."""
+    import_everything()
+    found = {kind for base in bases for kind in _below(base)}
+    own = [kind for kind in found if kind.__module__.startswith(package)]
+    return sorted((k for k in own if not inspect.isabstract(k)), key=lambda k: str(k))
+
+
+def methods() -> list[Any]:
+    """Return every concrete method."""
+    return concrete(Method, InteractiveMethod, LocalMethod)
+
+
+def primitives() -> list[Any]:
+    """Return every concrete primitive."""
+    return concrete(Primitive, StatefulPrimitive)
+
+
+def suites() -> list[Any]:
+    """Return every suite that pytest runs."""
+    import_everything()
+    return [kind for kind in _below(AuditSuite) if kind.__name__.startswith("Test")]
+
+
+def _file(kind: Any) -> str:
+    """Return the file that defines a class, as proof pages name it."""
+    return "src/" + kind.__module__.replace(".", "/") + ".py"
+
+
+def _measuring(method: Any) -> set[str]:
+    """Return the files that define how a method measures, and the method itself."""
+    names = ("_measure", "_measure_table", "_ask")
+    owners = {kind for kind in method.__mro__ for name in names if name in vars(kind)}
+    return {_file(kind) for kind in {*owners, method}}
+
+
+def _audited(name: str) -> bool:
+    """Tell whether `sfumato audit` has something to try the method on."""
+    short = audited_name(name)
+    if AUDITED.get(short) != name:
+        return False
+    subject = subject_of(short, epsilon="1", delta=None, relation=None, max_rows=None, schema=None)
+    return bool(canonical_pairs(subject.public))
+
+
+def method_faults(method: Any) -> list[str]:
+    """Return what a method lacks; an empty list if it has everything."""
+    name = f"{method.kind}.{method.__name__}"
+    faults = []
+    if name not in METHODS or resolve(name) is not method:
+        faults.append("no entry in the catalogue")
+    if not _audited(name):
+        faults.append("no audit subject")
+    page = ROOT / "docs" / "proofs" / getattr(method, "proof", "none")
+    if page not in stamps().pages():
+        faults.append("no proof page")
+    elif _file(method) not in stamps().read(page)[0]:
+        faults.append("a proof page that does not list it")
+    if not _measuring(method) <= stamps().covered():
+        faults.append("a way of measuring that is on no proof page")
+    own = [suite for suite in suites() if suite.name == name]
+    if not own:
+        faults.append("no suite")
+    if not any(suite.sampled for suite in own):
+        faults.append("no suite that draws samples")
+    # A suite that overrides the test does not count: it may skip it.
+    for mutant, tests in MUTANTS.items():
+        if not any(getattr(suite, t) is getattr(AuditSuite, t) for suite in own for t in tests):
+            faults.append(f"no mutant with {mutant}")
+    return faults
+
+
+def primitive_faults(primitive: Any) -> list[str]:
+    """Return what a primitive lacks; an empty list if it has everything."""
+    faults = []
+    if _kinds.get(getattr(primitive, "kind", "")) is not primitive:
+        faults.append("no kind of its own, by which accounts find its price")
+    if _file(primitive) not in stamps().covered():
+        faults.append("no proof page that lists it")
+    words = primitive.__doc__ or ""
+    if "Privacy:" not in words:
+        faults.append("no word on its privacy")
+    proved = _kinds_of(primitive_cases.CASES)
+    unproved = _kinds_of(primitive_cases.UNPROVED) | {primitive_cases.STOPPED_CHAIN}
+    if primitive not in proved | unproved:
+        faults.append("no case with a mutant in tests/primitive_cases.py")
+    if primitive in unproved and not any(word in words for word in ("Privacy: none", "Not proved")):
+        faults.append("no warning that it is not private")
+    return faults
+
+
+def _kinds_of(cases: Iterable[primitive_cases.Case]) -> set[type]:
+    return {type(case.primitive) for case in cases}
