@@ -67,7 +67,8 @@ DeltaOption = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    EngineChoice, typer.Option(help="Where to count: auto goes by the size of the file.")
+    EngineChoice,
+    typer.Option(help="Where to count: duckdb for files larger than memory; auto: by rows_about."),
 ]
 SeparatorOption = Annotated[
     str | None, typer.Option(metavar="CHAR", help="What stands between two fields of a CSV file.")
