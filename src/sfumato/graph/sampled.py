@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph_public import Labels
+from sfumato.data.graph_names import Labels
 from sfumato.engines.memory_graph import MemoryGraph
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ class SampledGraph:
         columns: dict[str, Any] = dict(zip(("source", "target"), self.pairs.T, strict=True))
         if self.labels is None:
             return pl.DataFrame(columns)
-        names = pl.Series(self.labels)
+        whole = all(isinstance(label, int) for label in self.labels)
+        names = pl.Series(self.labels if whole else list(map(str, self.labels)))
         return pl.DataFrame([names.gather(ends).alias(name) for name, ends in columns.items()])
 
     def csv(self) -> bytes:
