@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph_names import Labels
+from sfumato.engines.errors import importing
 from sfumato.engines.memory_graph import MemoryGraph
 
 if TYPE_CHECKING:
@@ -191,9 +192,5 @@ def checked_pairs(pairs: Any, nodes: int) -> Pairs:
 
 def _library(module: str, name: str) -> Any:
     """Return an optional library, or say how to install it."""
-    try:
+    with importing(name, "graphs"):
         return import_module(module)
-    except ImportError as failure:
-        raise ImportError(
-            f"{name} is needed for this and is not installed; install it with: pip install {module}"
-        ) from failure
