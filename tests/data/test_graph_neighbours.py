@@ -8,6 +8,7 @@ import gzip
 import lzma
 import os
 import re
+from decimal import Decimal
 
 import duckdb
 import igraph
@@ -220,6 +221,16 @@ def test_numbers_are_read_alike_whatever_the_others_are():
     alone, beside = (sf.Graph(pairs, "named").public.labels
                      for pairs in ([(10, 9)], [(10, 9), (9, "x")]))  # fmt: skip
     assert alone == (9, 10) and beside == (9, 10, "x")
+
+
+@pytest.mark.parametrize("frame", [in_polars, in_arrow])
+def test_a_decimal_is_read_alike_whatever_decimals_the_others_have(frame):
+    pairs = [(Decimal("7.5"), Decimal(7)), (Decimal("-0.25"), Decimal(100))]
+    more = [*pairs, (Decimal("1.5555"), Decimal("2.50"))]
+    alone, beside = (sf.Graph(frame(found), "named") for found in (pairs, more))
+    assert alone.public.labels == (7, 100, "-0.25", "7.5")
+    assert beside.public.labels == (7, 100, "-0.25", "1.5555", "2.5", "7.5")
+    assert edges_of(alone) < edges_of(beside)
 
 
 def test_a_header_is_declared_and_never_guessed(tmp_path):

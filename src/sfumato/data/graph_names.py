@@ -111,6 +111,10 @@ def _as_text(series: pl.Series) -> pl.Series:
         return series
     if kind == pl.Binary:
         return series_of(series.to_list())
+    if isinstance(kind, pl.Decimal):
+        # All of a column have as many decimals as the one that has most.
+        text = series.cast(pl.String)
+        return text.str.replace(r"(\.[0-9]*?)0+$", "$1").str.replace(r"\.$", "")
     if kind in (pl.Categorical, pl.Enum) or kind.is_numeric():
         return series.cast(pl.String)
     return pl.repeat(None, len(series), dtype=pl.String, eager=True)
