@@ -45,7 +45,8 @@ class GraphStatistic(FormulaMethod[Graph]):
     node
         What `v` stands for.
     groups
-        The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`.
+        The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`,
+        in the order of `public.labels`: names are sorted, whole numbers first.
     split
         How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
     guess
