@@ -7,3 +7,19 @@ import os
 # They are counted when NumPy is imported, and workers inherit the environment.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+import pytest  # noqa: E402
+
+from tests.skips import refuse_skip  # noqa: E402
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test that is skipped for a reason nobody stated."""
+    return refuse_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Fail a module that is skipped for a reason nobody stated."""
+    return refuse_skip((yield))

@@ -89,6 +89,7 @@ METHODS = {
     "graph.KroneckerGraph": "sfumato.graph.kronecker_graph:KroneckerGraph",
     "graph.Spectrum": "sfumato.graph.spectrum:Spectrum",
     "graph.SubgraphCount": "sfumato.graph.subgraph_count:SubgraphCount",
+    "neighbours.EdgeResponse": "sfumato.local.edge_response:EdgeResponse",
     "number.MeanResponse": "sfumato.local.mean_response:MeanResponse",
     "number.PiecewiseMean": "sfumato.local.mean_response:PiecewiseMean",
     "points.AdaptiveGrid": "sfumato.spatial.adaptive_grid:AdaptiveGrid",
@@ -106,6 +107,7 @@ METHODS = {
     "report.RandomizedResponse": "sfumato.local.randomized:RandomizedResponse",
     "report.SubsetSelection": "sfumato.local.subset:SubsetSelection",
     "report.UnaryEncoding": "sfumato.local.unary:UnaryEncoding",
+    "respondent.SurveyAnswers": "sfumato.local.survey_answers:SurveyAnswers",
     "sequences.NGram": "sfumato.sequence.ngram:NGram",
     "sequences.SuffixTree": "sfumato.sequence.suffix_tree:SuffixTree",
     "sequences.TopStrings": "sfumato.sequence.top_strings:TopStrings",
@@ -138,10 +140,12 @@ METHODS = {
 #: The public part of each kind of data → where it lives.
 PUBLIC_PARTS = {
     "graph": "sfumato.data.graph_public:GraphPublic",
+    "neighbours": "sfumato.local.edge_response:NeighboursPublic",
     "number": "sfumato.local.own_number:NumberPublic",
     "points": "sfumato.data.points_public:PointsPublic",
     "record": "sfumato.local.record:RecordPublic",
     "report": "sfumato.local.own:AnswerPublic",
+    "respondent": "sfumato.local.survey_answers:RespondentPublic",
     "sequences": "sfumato.data.sequences_public:SequencesPublic",
     "table": "sfumato.data.table:TablePublic",
 }

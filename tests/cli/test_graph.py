@@ -44,7 +44,7 @@ def test_nodes_are_a_number_a_file_or_named(tmp_path):
     people.write_text("ann\n\nbob \n", encoding="utf-8")
     assert declared_nodes(str(people)) == ["ann", "bob"]
     people.write_text("12\n7\n", encoding="utf-8")
-    assert declared_nodes(str(people)) == [12, 7]
+    assert declared_nodes(str(people)) == ["12", "7"]
     people.write_text("12\n007\n", encoding="utf-8")
     assert declared_nodes(str(people)) == ["12", "007"]
     assert declared_nodes("40") == 40 and declared_nodes("named") == "named"
@@ -72,9 +72,26 @@ def test_a_method_is_named_as_in_python_or_short_and_set_by_name(run):
 def test_nodes_that_the_edges_name_are_read_from_the_file_and_said_to_be_public(run, friends):
     words = ("graph", "plan", "--nodes", "named", "--epsilon", "1")
     told = run(*words, friends)
-    assert told.code == 0 and "you declare it public" in told.err
+    assert told.code == 0 and "is not protected, and the guarantee says so" in told.err
+    assert "except for which nodes there are, and which have an edge" in told.out
     missing = run(*words)
     assert missing.code == ExitCode.USAGE and "takes the nodes from FILE" in missing.err
+
+
+def test_the_header_of_an_edge_list_is_declared(run, friends):
+    headed = friends.with_name("friends.csv")
+    pairs = friends.read_text(encoding="utf-8").replace(" ", ",").replace("\t", ",")
+    headed.write_text("from,to\n" + pairs, encoding="utf-8")
+    words = ("graph", "plan", headed, "--nodes", "named", "--epsilon", "1")
+    asked = run(*words)
+    assert asked.code == ExitCode.USAGE and "--skip-lines 1" in asked.err
+    plans = [run(*words, "--skip-lines", number, "--json").document for number in (0, 1)]
+    many = [int(plan["guarantee"]["public"][0].split()[1]) for plan in plans]
+    assert many[0] == many[1] + 2
+    release = ("graph", "degrees", headed, "--nodes", "40", "--epsilon", "1", "--out")
+    refused = run(*release, "a")
+    assert refused.code == ExitCode.DATA and "row 1" in refused.err
+    assert run(*release, "b", "--skip-lines", "1").code == 0
 
 
 def test_a_count_is_booked_saved_reported_and_verified(run, friends):

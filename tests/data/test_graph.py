@@ -4,11 +4,17 @@ import gzip
 import lzma
 import pickle
 
+import duckdb
+import igraph
+import networkx
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import sfumato as sf
 from sfumato import noise
@@ -16,6 +22,7 @@ from sfumato.audit.neighbours import canonical_pairs, random_pair
 from sfumato.data.graph import GraphPublic
 from sfumato.data.public import Public
 from sfumato.engines.memory_graph import MemoryGraph
+from sfumato.privacy.guarantee import Guarantee
 
 KEY = bytes(range(32))
 #: A triangle with a tail; a loop, a repetition and the same edge backwards.
@@ -51,9 +58,6 @@ def test_pairs_arrays_and_frames_are_the_same_graph(source):
 
 
 def test_pandas_pyarrow_and_duckdb():
-    pa = pytest.importorskip("pyarrow")
-    pd = pytest.importorskip("pandas")
-    duckdb = pytest.importorskip("duckdb")
     frame = pd.DataFrame(PAIRS, columns=["from", "to"])
     relation = duckdb.from_df(frame)
     for source in (frame, pa.Table.from_pandas(frame), relation):
@@ -61,34 +65,117 @@ def test_pandas_pyarrow_and_duckdb():
 
 
 @pytest.mark.parametrize("kind", ["coo_array", "csr_array", "csc_matrix", "lil_array"])
-def test_sparse_matrices_bring_their_nodes(kind):
-    sparse = pytest.importorskip("scipy.sparse")
+def test_sparse_and_dense_matrices(kind):
     dense = np.zeros((6, 6))
     for left, right in PAIRS:
         dense[left, right] = 2.5
-    graph = sf.Graph(getattr(sparse, kind)(dense))
-    assert edges(graph) == EDGES and graph.public.nodes == 6
+    source = getattr(sparse, kind)(dense)
+    for graph in (sf.Graph(source, 6), sf.Graph(dense, 6, adjacency=True)):
+        assert edges(graph) == EDGES and graph.public == GraphPublic(nodes=6)
+    own = sf.Graph(source, "named").public
+    assert own == GraphPublic(nodes=6, named_by_edges=True)
     with pytest.raises(sf.DataError, match=r"square; this one is \(2, 3\)"):
-        sf.Graph(sparse.csr_array(np.ones((2, 3))))
+        sf.Graph(sparse.csr_array(np.ones((2, 3))), 3)
 
 
 def test_stored_zeros_of_a_matrix_are_no_edges():
-    sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_array(([1.0, 0.0], ([0, 1], [1, 2])), shape=(3, 3))
-    assert edges(sf.Graph(matrix)) == [[0, 1]]
+    assert edges(sf.Graph(matrix, 3)) == [[0, 1]]
 
 
-def test_networkx_graphs_bring_their_nodes():
-    networkx = pytest.importorskip("networkx")
-    for kind in (networkx.Graph, networkx.MultiDiGraph):
-        source = kind()
-        source.add_nodes_from(["d", "c", "b", "a", "alone"])
-        source.add_edges_from([("d", "c"), ("c", "b"), ("b", "d"), ("b", "a"), ("a", "a")])
-        graph = sf.Graph(source)
-        # In sorted order: the library keeps them as edges named them.
-        assert graph.public.labels == ("a", "alone", "b", "c", "d")
-        assert graph.counts.edges == len(EDGES)
-        assert graph.dropped.loops == 1
+@pytest.mark.parametrize("wrong", [-1.0, float("nan"), -1, 1j, "x"])
+def test_entries_that_could_cancel_or_are_no_numbers_are_refused(wrong):
+    """An entry of +1 and one of −1 at a place are an edge or none, as SciPy adds them or not."""
+    for size in (2, 3):
+        dense = np.zeros((size, size), dtype=np.array([wrong]).dtype)
+        dense[0, 1] = wrong
+        with pytest.raises(sf.DataError, match="adjacency matrix"):
+            sf.Graph(dense, size, adjacency=True)
+    if not isinstance(wrong, str):
+        matrix = sparse.coo_array(([1, wrong], ([0, 0], [1, 1])), shape=(3, 3))
+        with pytest.raises(sf.DataError, match="adjacency matrix"):
+            sf.Graph(matrix, 3)
+
+
+def test_entries_at_one_place_are_one_edge_however_scipy_keeps_them():
+    matrix = sparse.coo_array(([1, 2, 0], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    for source in (matrix, matrix.tocsr(), matrix.toarray()):
+        graph = sf.Graph(source, 3, adjacency=isinstance(source, np.ndarray))
+        assert edges(graph) == [[0, 1]]
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4])
+def test_whether_an_array_is_a_matrix_is_declared_and_not_read_off_its_shape(nodes):
+    matrix = np.ones((nodes, nodes), dtype=int) - np.eye(nodes, dtype=int)
+    pairs = [[low, high] for low in range(nodes) for high in range(low + 1, nodes)]
+    assert edges(sf.Graph(matrix, nodes, adjacency=True)) == pairs
+    if nodes == 2:
+        assert edges(sf.Graph(matrix, nodes)) == [[0, 1]]  # two edges, one of them repeated
+        assert sf.Graph(matrix, nodes).dropped.repeated == 1
+    else:
+        with pytest.raises(sf.DataError, match="For an adjacency matrix set adjacency=True"):
+            sf.Graph(matrix, nodes)
+    for source in ([[0, 1]], pl.DataFrame(matrix), "file", np.zeros(4)):
+        with pytest.raises(sf.DataError, match="two axes or a SciPy sparse"):
+            sf.Graph(source, nodes, adjacency=True)
+
+
+def networkx_graph(kind="Graph"):
+    source = getattr(networkx, kind)()
+    source.add_nodes_from(["d", "c", "b", "a", "alone"])
+    source.add_edges_from([("d", "c"), ("c", "b"), ("b", "d"), ("b", "a"), ("a", "a")])
+    return source
+
+
+@pytest.mark.parametrize("kind", ["Graph", "MultiDiGraph"])
+def test_networkx_graphs(kind):
+    source = networkx_graph(kind)
+    declared = sf.Graph(source, ["e", *source.nodes()])
+    # In sorted order: the library keeps them as edges named them.
+    assert declared.public.labels == ("a", "alone", "b", "c", "d", "e")
+    assert declared.counts.edges == len(EDGES) and declared.dropped.loops == 1
+    named = sf.Graph(source, "named").public
+    assert named.labels == ("a", "alone", "b", "c", "d") and named.named_by_edges
+
+
+def test_names_of_networkx_are_read_as_those_of_any_edges():
+    graph = sf.Graph(networkx.Graph([(1, 2), ("1", 2.5)]), "named")
+    assert graph.public.labels == (1, 2, "2.5") and edges(graph) == [[0, 1], [0, 2]]
+    with pytest.raises(sf.DataError, match="neither a text nor a number"):
+        sf.Graph(networkx.grid_graph((2, 2)), "named")
+    with pytest.raises(sf.DataError, match="does not name a declared node"):
+        sf.Graph(networkx.grid_graph((2, 2)), 4)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [networkx_graph(), igraph.Graph(n=3, edges=[(0, 1)]), sparse.coo_array((3, 3)), [(0, 1)]],
+    ids=lambda source: type(source).__module__,
+)
+def test_no_source_brings_public_nodes_by_itself(source):
+    with pytest.raises(ValueError, match="say which nodes there are"):
+        sf.Graph(source)
+
+
+def test_nodes_taken_from_the_data_lower_the_guarantee_everywhere(tmp_path):
+    source = networkx_graph()
+    named, declared = sf.Graph(source, "named"), sf.Graph(source, list(source.nodes()))
+    method = sf.DegreeSequence(epsilon=1)
+    words = "which nodes there are, and which have an edge"
+    for graph, said in ((named, True), (declared, False)):
+        release = method.release(graph)
+        guarantee = release.guarantee
+        assert (words in str(guarantee)) == (words in guarantee.words()) == said
+        assert (words in str(guarantee.composed_in("a"))) == said
+        assert Guarantee.from_json(guarantee.to_json()) == guarantee
+        folder = release.save(tmp_path / f"{said}")
+        sf.save_report(folder)
+        certificate = (folder / "certificate.json").read_text(encoding="utf-8")
+        assert certificate.count(words) == (2 if said else 0)  # by itself, and in the statement
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        assert ("not protected" in page) == said and (words in page) == said
+        assert ("declared before the release" in page) != said
+        assert (words in str(sf.verify(folder))) == said
 
 
 def test_the_order_of_nodes_tells_nothing_of_the_edges():
@@ -110,18 +197,22 @@ def test_the_order_of_nodes_tells_nothing_of_the_edges():
             return list(dict.fromkeys(node for pair in self.pairs for node in pair))
 
     pairs = [("ann", "dan"), ("ann", "bob"), ("cy", "dan")]
-    here, there = sf.Graph(Listed(pairs)), sf.Graph(Listed(pairs[1:]))
+    here, there = (sf.Graph(Listed(found), "named") for found in (pairs, pairs[1:]))
     assert here.public == there.public
     assert here.public.labels == ("ann", "bob", "cy", "dan")
-    assert sf.Graph(pairs, {"dan", "cy", "bob", "ann"}).public == here.public
+    names = ["dan", "cy", "ann", "bob"]
+    for kind in (list, tuple, set, iter, np.array, pl.Series, dict.fromkeys):
+        public = sf.Graph(pairs, kind(names)).public
+        assert public.labels == here.public.labels and not public.named_by_edges
 
 
-def test_igraph_graphs_bring_their_nodes():
-    igraph = pytest.importorskip("igraph")
+def test_igraph_graphs():
     source = igraph.Graph(n=5, edges=PAIRS)
-    assert edges(sf.Graph(source)) == EDGES and sf.Graph(source).public.nodes == 5
-    source.vs["name"] = list("vwxyz")
-    assert sf.Graph(source).public.labels == tuple("vwxyz")
+    assert edges(sf.Graph(source, 5)) == EDGES
+    assert sf.Graph(source, "named").public == GraphPublic(nodes=5, named_by_edges=True)
+    source.vs["name"] = list("zyxwv")
+    assert edges(sf.Graph(source, list("vwxyz"))) == [[1, 2], [2, 3], [2, 4], [3, 4]]
+    assert sf.Graph(source, "named").public.labels == tuple("vwxyz")
 
 
 def test_labels_are_texts_or_whole_numbers():
@@ -132,7 +223,7 @@ def test_labels_are_texts_or_whole_numbers():
     named = sf.Graph([(10, 2), (2, 33)], "named")
     assert named.public.labels == (2, 10, 33) and edges(named) == [[0, 1], [0, 2]]
     assert named.public.named_by_edges and "declared public" in named.public.assumptions()[0]
-    assert sf.Graph([("x", "10"), ("x", "9")], "named").public.labels == ("10", "9", "x")
+    assert sf.Graph([("x", "10"), ("x", "9")], "named").public.labels == (9, 10, "x")
     assert sf.Graph([], "named").public.nodes == 0
     assert named.public.label(1) == "10" and GraphPublic(nodes=3).label(2) == "2"
 
@@ -190,6 +281,9 @@ def test_edges_that_cannot_be_read_are_named_by_row_and_never_by_value(source, n
         (3.0, "nodes must be"),
         ("many", "nodes must be"),
         (["a", "a"], "named once"),
+        ([7, "7"], "named once"),
+        (["a", " a"], "named once"),
+        (["a", " "], "not empty"),
         ([1.5], "texts or whole numbers"),
         ([None], "texts or whole numbers"),
         ([True, False], "texts or whole numbers"),
@@ -312,6 +406,7 @@ def test_the_digest_is_of_the_graph_and_not_of_its_spelling():
         GraphPublic(nodes=3, rows_about=7),
         GraphPublic(nodes=2, labels=("a", "b"), named_by_edges=True),
         GraphPublic(nodes=2, labels=(5, 6)),
+        GraphPublic(nodes=4, labels=(-5, 60, "a", "é")),
     ],
 )
 def test_the_public_part_goes_through_plain_files_and_makes_up_graphs(public):
@@ -330,6 +425,20 @@ def test_the_public_part_goes_through_plain_files_and_makes_up_graphs(public):
         ({"contribution": 2}, "one edge"),
         ({"relation": "replace_one"}, "one edge is added or removed"),
         ({"labels": ("a",)}, "as many labels"),
+        *(
+            ({"labels": labels}, "labels are in order")
+            for labels in (
+                ("b", "a", "c"),
+                (2, 1, 3),
+                (1, 1, 2),
+                ("a", 1, "b"),
+                ("1", "a", "b"),
+                ("a", "b", "c "),
+                (1, 2, 2**63),
+                (1.0, 2, 3),
+                (-(2**63), 2**63 - 1, 5),
+            )
+        ),
     ],
 )
 def test_only_edges_are_protected(options, words):

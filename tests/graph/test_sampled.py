@@ -3,6 +3,8 @@
 import sys
 from types import SimpleNamespace
 
+import igraph
+import networkx
 import numpy as np
 import polars as pl
 import pytest
@@ -54,8 +56,6 @@ def test_labels_are_as_many_as_nodes():
 
 @pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
 def test_edges_become_a_frame_with_the_names_of_the_nodes(backend):
-    if backend != "polars":
-        pytest.importorskip(backend)
     frame = SampledGraph(5, PAIRS, NAMES).to_frame(backend)
     columns = frame.to_pydict() if backend == "pyarrow" else frame
     assert list(columns["source"]) == ["ann", "ann", "bob, jr."]
@@ -79,7 +79,7 @@ def test_files_are_read_back_as_the_same_graph(tmp_path):
 def test_a_sparse_matrix_is_symmetric():
     matrix = SampledGraph(5, PAIRS).to_scipy()
     assert (matrix != matrix.T).nnz == 0 and matrix.sum() == 6
-    assert Graph(matrix).counts.pairs().tolist() == [[0, 1], [0, 2], [1, 3]]
+    assert Graph(matrix, 5).counts.pairs().tolist() == [[0, 1], [0, 2], [1, 3]]
 
 
 class Network:
@@ -110,12 +110,27 @@ def test_igraph_gets_the_names(monkeypatch):
 
 
 def test_the_real_libraries_take_it():
-    networkx = pytest.importorskip("networkx")
-    graph = SampledGraph(5, PAIRS).to_networkx()
-    assert isinstance(graph, networkx.Graph) and graph.number_of_nodes() == 5
+    for labels in (None, NAMES, (3, 10, "ann", "bob", "é")):
+        drawn = SampledGraph(5, PAIRS, labels)
+        graph = drawn.to_networkx()
+        assert isinstance(graph, networkx.Graph) and graph.number_of_nodes() == 5
+        other = drawn.to_igraph()
+        assert other.vcount() == 5 and isinstance(other, igraph.Graph)
+        for source in (graph, other):
+            nodes = 5 if labels is None else labels
+            assert Graph(source, nodes).counts.pairs().tolist() == drawn.pairs.tolist()
+
+
+def test_names_of_both_kinds_go_through_files(tmp_path):
+    drawn = SampledGraph(5, PAIRS, (3, 10, "ann", "bob", "é"))
+    assert drawn.to_frame()["target"].to_list() == ["10", "ann", "bob"]
+    for name in ("a.csv", "a.parquet"):
+        found = read_graph(drawn.write(tmp_path / name), drawn.labels, columns=("source", "target"))
+        assert found.counts.pairs().tolist() == drawn.pairs.tolist()
+    drawn.write(tmp_path / "a.graphml")
 
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "igraph", None)
-    with pytest.raises(ImportError, match="pip install igraph"):
+    with pytest.raises(ImportError, match=r"pip install 'sfumato\[graphs\]'"):
         SampledGraph(5, PAIRS).to_igraph()

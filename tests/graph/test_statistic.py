@@ -278,6 +278,30 @@ def test_a_graph_without_nodes():
         assert np.isfinite(released(expression, graph(0, set()), epsilon=1).value)
 
 
+def test_groups_by_node_need_no_order():
+    """Names are in sorted order, so that a list in the order of a declaration would mislead."""
+    data = Graph([("zoe", "ann"), ("ann", 7)], ["zoe", "ann", 7])
+    groups = {"zoe": "red", "ann": "blue", 7: "green"}
+    listed = ["green", "blue", "red"]  # 7, ann, zoe
+    for given in (groups, list(groups.items()), listed):
+        for between, edges in (("'red', 'blue'", 1), ("'green', 'blue'", 1), ("'red', 'green'", 0)):
+            assert released(f"block({between})", data, groups=given).value == edges
+    method = GraphStatistic(epsilon=1, expression="modularity", groups=groups)
+    assert GraphStatistic.from_parameters(method.parameters()) == method
+    assert method == GraphStatistic(
+        epsilon=1, expression="modularity", groups=dict(reversed(groups.items()))
+    )
+    for wrong, words in (
+        ({"zoe": 1, "ann": 1}, "each of the 3 nodes"),
+        ({**groups, "bob": 1}, "not declared: 'bob'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            released("modularity", data, groups=wrong)
+    for wrong in ([("zoe", 1, 2)], [("zoe", 1), "ann"], [("zoe", 1), ("zoe", 2)]):
+        with pytest.raises(ValueError, match="groups must be"):
+            GraphStatistic(epsilon=1, expression="modularity", groups=wrong)
+
+
 def test_nodes_and_groups_are_called_by_their_names():
     data = Graph([("Ada", "Ben"), ("Ben", "Cleo")], ["Ada", "Ben", "Cleo"])
     assert released("degree('Ben')", data).value == 2

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sfumato import noise
-from sfumato.audit import canonical_pairs, examine
+from sfumato.audit import canonical_pairs, examine, random_pair
 from sfumato.data.graph import GraphPublic
-from sfumato.local.edge_response import EdgeResponse
+from sfumato.local.edge_response import EdgeResponse, NeighboursPublic
 from sfumato.local.graph_collection import GraphCollection, laplace_epsilon
 from sfumato.local.pair_estimates import PairEstimates, _star_noise
 from sfumato.local.printed_collection import counted
@@ -52,6 +52,41 @@ class CollectionAudit(AuditSuite):
             "change",
             lambda p, x, y: Change(measured(p, x, y).measured, Fraction(1, 2), "half"),
         )
+
+
+class TestEdgeResponse(AuditSuite):
+    """One person's own part, as a client perturbs it."""
+
+    name = "neighbours.EdgeResponse"
+    options = {"nodes": 4}  # noqa: RUF012
+
+    def audited_public(self):
+        return NeighboursPublic(4, 0)
+
+    def halve_noise(self, monkeypatch):
+        law = RandomizedBits.log_probability
+        monkeypatch.setattr(RandomizedBits, "log_probability", lambda p, x, y: law(twice(p), x, y))
+
+    def halve_drawn_noise(self, monkeypatch):
+        drawn = RandomizedBits.sample
+        monkeypatch.setattr(RandomizedBits, "sample", lambda p, x: drawn(twice(p), x))
+
+    def halve_sensitivity(self, monkeypatch):
+        measured = RandomizedBits.change
+        monkeypatch.setattr(
+            RandomizedBits,
+            "change",
+            lambda p, x, y: Change(measured(p, x, y).measured, Fraction(1, 2), "half"),
+        )
+
+
+def test_neighbouring_lists_differ_in_one_edge_that_this_node_tells():
+    public = NeighboursPublic(5, 2)
+    pairs = canonical_pairs(public)
+    pairs += [random_pair(public, np.random.default_rng(seed)) for seed in range(20)]
+    assert all((pair.here.bits != pair.there.bits).sum() == 1 for pair in pairs)
+    with pytest.raises(ValueError, match="tells no pair"):
+        canonical_pairs(NeighboursPublic(5, 4))
 
 
 def twice(primitive):

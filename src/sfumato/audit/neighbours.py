@@ -60,6 +60,7 @@ def _maker(public: Any) -> PairMaker:
     # The makers live in one module each and are imported when an audit needs them.
     from sfumato.audit import (  # noqa: F401
         graph_pairs,
+        person_pairs,
         point_pairs,
         record_pairs,
         report_pairs,

@@ -61,6 +61,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "points.PrivTree": {"levels": 2},
     "points.Privelet": {"cells": 4},
     "points.SimpleTree": {"levels": 3},
+    "neighbours.EdgeResponse": {"nodes": NODES},
     "number.MeanResponse": {"steps": 16},
     "number.PiecewiseMean": {"steps": 16},
     "report.MatrixResponse": {"matrix_rows": EVEN_LIES},
@@ -145,8 +146,8 @@ def subject_of(
         raise Refusal(ExitCode.USAGE, f"{short} promises a pure epsilon; leave --delta out")
     if name.partition(".")[0] in ("number", "report"):
         return _survey(name, epsilon, relation, max_rows, schema)
-    if name == "record.MultiResponse":
-        return _records(epsilon, relation, max_rows, schema)
+    if name in ("record.MultiResponse", "respondent.SurveyAnswers"):
+        return _records(name, epsilon, relation, max_rows, schema)
     kind = name.partition(".")[0]
     if schema is not None and (relation is not None or max_rows is not None):
         raise Refusal(
@@ -203,19 +204,30 @@ def _survey(
 
 
 def _records(
-    epsilon: str, relation: RelationChoice | None, max_rows: int | None, schema: Path | None
+    name: str,
+    epsilon: str,
+    relation: RelationChoice | None,
+    max_rows: int | None,
+    schema: Path | None,
 ) -> Subject:
     """Return a survey of several answers a person."""
+    from sfumato.local.questionnaire import Questionnaire
     from sfumato.local.several import MultiResponse
+    from sfumato.local.survey_answers import SurveyAnswers
 
     if schema is not None or max_rows is not None or relation is RelationChoice.ADD_REMOVE:
         raise Refusal(
             ExitCode.USAGE,
-            "multi-response hides one person's answers, replaced by others: leave --schema, "
+            f"{audited_name(name)} hides one person's answers, replaced by others: leave --schema, "
             "--max-rows and --relation out",
         )
-    survey = MultiResponse(epsilon=epsilon, questions=COLUMNS, how="split")
-    return Subject(survey, survey.public)
+    if name == "record.MultiResponse":
+        survey = MultiResponse(epsilon=epsilon, questions=COLUMNS, how="split")
+        return Subject(survey, survey.public)
+    asked = [{"name": name, "ask": name, "answers": answers} for name, answers in COLUMNS.items()]
+    written = Questionnaire.of({"survey": {"epsilon": epsilon}, "question": asked})
+    answers = SurveyAnswers.to(written.survey().items)
+    return Subject(answers, answers.public)
 
 
 def _declared(kind: str, schema: Path) -> Any:
@@ -229,7 +241,7 @@ def _declared(kind: str, schema: Path) -> Any:
             from sfumato.cli import sequences_schema
 
             return sequences_schema.read_declared(schema)
-        case "graph":
+        case "graph" | "neighbours":
             raise Refusal(
                 ExitCode.USAGE, "a graph has no schema, only its nodes: leave --schema out"
             )
@@ -259,6 +271,10 @@ def _small(kind: str, relation: str, most: int | None) -> Any:
             return _small_sequences(relation, most)
         case "graph":
             return _small_graph(relation, most)
+        case "neighbours":
+            from sfumato.local.edge_response import NeighboursPublic
+
+            return NeighboursPublic(_small_graph(relation, most).nodes, 0)
         case _:
             return _small_table(relation, most, COLUMNS)
 

@@ -11,6 +11,7 @@ from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.schema_files import kind_of
 
 if TYPE_CHECKING:
+    from sfumato.cli.graph_data import Layout
     from sfumato.cli.options import EngineChoice
     from sfumato.cli.screen import Screen
     from sfumato.privacy.guarantee import Unit
@@ -85,13 +86,15 @@ def _sequences(schema: Path) -> Declared:
     return Declared(declared.unit, read)
 
 
-def declared_graph(nodes: str, columns: str | None, comment: str) -> Declared:
+def declared_graph(nodes: str, layout: Layout) -> Declared:
     """Return how a graph is read, which has no schema but its nodes.
 
     Parameters
     ----------
-    nodes, columns, comment
-        What the options of `sfumato graph` said.
+    nodes
+        What `--nodes` of `sfumato graph` said.
+    layout
+        How the edges are written.
     """
     from sfumato.cli import graph_data
     from sfumato.privacy.guarantee import Unit
@@ -99,12 +102,11 @@ def declared_graph(nodes: str, columns: str | None, comment: str) -> Declared:
     def read(
         screen: Screen, file: Path, engine: EngineChoice, separator: str | None, skip_lines: int
     ) -> Any:
-        _refuse_skipping(skip_lines)
-        return graph_data.read_private(screen, file, nodes, columns, comment)
+        return graph_data.read_private(screen, file, nodes, layout)
 
     return Declared(Unit.EDGE, read)
 
 
 def _refuse_skipping(skip_lines: int) -> None:
     if skip_lines:
-        raise Refusal(ExitCode.USAGE, "--skip-lines is for files of sequences")
+        raise Refusal(ExitCode.USAGE, "--skip-lines is for files of sequences and graphs")

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, read_declared
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    Layout,
+    SkipLinesOption,
+    read_declared,
+)
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
@@ -32,6 +39,7 @@ def compare(
     ] = None,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a made-up graph or a spectrum with the private graph. NOT PRIVATE."""
@@ -48,7 +56,9 @@ def compare(
             "only made-up graphs and spectra are compared as a whole (numbers about a graph by "
             "`sfumato graph evaluate`)",
         )
-        graph = read_declared(screen, file, made.provenance.public, columns, comment)
+        graph = read_declared(
+            screen, file, made.provenance.public, Layout(columns, comment, skip_lines)
+        )
         with screen.working("comparing"):
             outcome: Any = _outcome(graph, made)
             if picture is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Says that the nodes are those that some edge names; `sfumato.data.graph` has the same word.
 NAMED = "named"
-Nodes = int | str | Sequence[int] | Sequence[str]
+Nodes = int | str | Sequence[int | str]
 
 FileArgument = Annotated[
     Path,
@@ -42,7 +42,7 @@ NodesOption = Annotated[
     typer.Option(
         metavar="N|named|FILE",
         help="The public nodes: how many, if they are 0, 1, 2, …; a file that lists them, one a "
-        "line; or named, if it is no secret which nodes have an edge at all.",
+        "line; or named, to take them from FILE: which nodes have an edge is then not protected.",
         show_default=False,
     ),
 ]
@@ -56,11 +56,32 @@ ColumnsOption = Annotated[
 CommentOption = Annotated[
     str, typer.Option(metavar="TEXT", help="Lines of FILE that begin with this are no edges.")
 ]
+SkipLinesOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="How many lines at the head of FILE are no records: 1 for the header of an edge list.",
+        min=0,
+        show_default=False,
+    ),
+]
 
 
-def read_public(
-    screen: Screen, nodes: str, file: Path | None, columns: str | None, comment: str
-) -> GraphPublic:
+class Layout(NamedTuple):
+    """How the private edges are written.
+
+    Parameters
+    ----------
+    columns, comment, skip_lines
+        What the options said.
+    """
+
+    columns: str | None
+    comment: str
+    skip_lines: int | None
+
+
+def read_public(screen: Screen, nodes: str, file: Path | None, layout: Layout) -> GraphPublic:
     """Return what is public about a graph; the edges are read only if they name its nodes.
 
     Parameters
@@ -71,8 +92,8 @@ def read_public(
         What `--nodes` said.
     file
         The private edges.
-    columns, comment
-        How they are read.
+    layout
+        How they are written.
     """
     from sfumato.data.graph import Graph
 
@@ -81,12 +102,10 @@ def read_public(
         return Graph([], declared).public
     if file is None:
         raise Refusal(ExitCode.USAGE, f"--nodes {NAMED} takes the nodes from FILE; name it")
-    return read_private(screen, file, nodes, columns, comment).public
+    return read_private(screen, file, nodes, layout).public
 
 
-def read_private(
-    screen: Screen, file: Path, nodes: str, columns: str | None, comment: str
-) -> Graph:
+def read_private(screen: Screen, file: Path, nodes: str, layout: Layout) -> Graph:
     """Read a private graph.
 
     Parameters
@@ -95,31 +114,33 @@ def read_private(
         Where progress is shown.
     file
         The private edges.
-    nodes, columns, comment
-        What the options said.
+    nodes
+        What `--nodes` said.
+    layout
+        How the edges are written.
     """
     declared = declared_nodes(nodes)
     if declared == NAMED:
         screen.note(
-            f"--nodes {NAMED}: you declare it public which nodes have an edge at all. Where that "
-            "is a secret, list all nodes there could be instead."
+            f"--nodes {NAMED}: which nodes have an edge is not protected, and the guarantee says "
+            "so. Where that is a secret, list all nodes there could be instead."
         )
-    return _read(screen, file, declared, columns, comment)
+    return _read(screen, file, declared, layout)
 
 
-def read_declared(
-    screen: Screen, file: Path, public: GraphPublic, columns: str | None, comment: str
-) -> Graph:
+def read_declared(screen: Screen, file: Path, public: GraphPublic, layout: Layout) -> Graph:
     """Read a private graph whose nodes a release or a ledger knows already."""
-    return _read(screen, file, public.labels or public.nodes, columns, comment)
+    return _read(screen, file, public.labels or public.nodes, layout)
 
 
-def _read(screen: Screen, file: Path, nodes: Nodes, columns: str | None, comment: str) -> Graph:
+def _read(screen: Screen, file: Path, nodes: Nodes, layout: Layout) -> Graph:
     from sfumato.data.graph import read_graph
 
-    ends = None if columns is None else _two(columns)
+    ends = None if layout.columns is None else _two(layout.columns)
     with screen.working(f"reading {file.name}"):
-        return read_graph(file, nodes, columns=ends, comment=comment)
+        return read_graph(
+            file, nodes, columns=ends, comment=layout.comment, skip_lines=layout.skip_lines
+        )
 
 
 def declared_nodes(text: str) -> Nodes:
@@ -138,8 +159,8 @@ def declared_nodes(text: str) -> Nodes:
     return _listed(path)
 
 
-def _listed(path: Path) -> list[int] | list[str]:
-    """Return the nodes that a public file lists, as whole numbers if all of them are."""
+def _listed(path: Path) -> list[str]:
+    """Return the nodes that a public file lists."""
     names: dict[str, int] = {}
     for number, line in enumerate(lines_of_text(path), start=1):
         name = line.strip()
@@ -149,8 +170,6 @@ def _listed(path: Path) -> list[int] | list[str]:
             )
         if name:
             names[name] = number
-    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
-        return [int(name) for name in names]
     return list(names)
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, NodesOption
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    Layout,
+    NodesOption,
+    SkipLinesOption,
+)
 from sfumato.cli.graph_release import spend
 from sfumato.cli.methods import SetOption, chosen
 from sfumato.cli.options import EpsilonOption, KeyOption, LedgerOption, OutOption, ReportOption
@@ -20,6 +27,7 @@ def degrees(
     report: ReportOption = True,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release the degrees of all nodes, sorted: how many nodes have how many neighbours."""
@@ -29,6 +37,6 @@ def degrees(
             lambda public: chosen(
                 public, "graph.DegreeSequence", epsilon=epsilon, further=further
             ),
-            file=file, nodes=nodes, columns=columns, comment=comment,
+            file=file, nodes=nodes, layout=Layout(columns, comment, skip_lines),
             out=out, ledger=ledger, key=key, report=report,
         )  # fmt: skip

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, read_declared
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    Layout,
+    SkipLinesOption,
+    read_declared,
+)
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
@@ -36,6 +43,7 @@ def evaluate(
     ] = None,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a release with the private graph. NOT PRIVATE: for the custodian's eyes only."""
@@ -50,7 +58,9 @@ def evaluate(
         made: Any = rebuilt(screen, release, COMPARED, needs)
         if made.provenance.public.kind != "graph":
             raise Refusal(ExitCode.USAGE, f"{needs}; {release} is of {made.provenance.public.kind}")
-        graph = read_declared(screen, file, made.provenance.public, columns, comment)
+        graph = read_declared(
+            screen, file, made.provenance.public, Layout(columns, comment, skip_lines)
+        )
         with screen.working("comparing"):
             outcome = evaluate_graph(graph, made)
             if picture is not None:

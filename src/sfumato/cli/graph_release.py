@@ -12,8 +12,10 @@ from sfumato.cli.graph_data import (
     ColumnsOption,
     CommentOption,
     FileArgument,
+    Layout,
     MaybeFileArgument,
     NodesOption,
+    SkipLinesOption,
     read_private,
     read_public,
 )
@@ -50,11 +52,12 @@ def plan(
     further: SetOption = None,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release would cost and how good it would be. Looks at the nodes only."""
     with answering(as_json) as screen:
-        public = read_public(screen, nodes, file, columns, comment)
+        public = read_public(screen, nodes, file, Layout(columns, comment, skip_lines))
         recipe = chosen_method(public, method=method, epsilon=epsilon, further=further)
         planned(screen, recipe, public)
 
@@ -69,11 +72,12 @@ def rehearse(
     out: RehearsalOption = None,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run the whole release on made-up edges. Free: it looks at the nodes only."""
     with answering(as_json) as screen:
-        public = read_public(screen, nodes, file, columns, comment)
+        public = read_public(screen, nodes, file, Layout(columns, comment, skip_lines))
         recipe = chosen_method(public, method=method, epsilon=epsilon, further=further)
         rehearsed(screen, recipe, public, rows=rows, out=out, facts=facts)
 
@@ -90,6 +94,7 @@ def release(
     report: ReportOption = True,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release a statistic of the graph: book the loss, add noise, certify and save it."""
@@ -97,7 +102,7 @@ def release(
         spend(
             screen,
             lambda public: chosen_method(public, method=method, epsilon=epsilon, further=further),
-            file=file, nodes=nodes, columns=columns, comment=comment,
+            file=file, nodes=nodes, layout=Layout(columns, comment, skip_lines),
             out=out, ledger=ledger, key=key, report=report,
         )  # fmt: skip
 
@@ -108,8 +113,7 @@ def spend(
     *,
     file: Path,
     nodes: str,
-    columns: str | None,
-    comment: str,
+    layout: Layout,
     out: Path,
     ledger: Path | None,
     key: Path | None,
@@ -123,7 +127,7 @@ def spend(
         Where the answer is shown.
     recipe
         Returns the method, checked against what is public.
-    file, nodes, columns, comment
+    file, nodes, layout
         The private edges, and how they are read.
     out, ledger, key, report
         What the options of every release said.
@@ -131,7 +135,7 @@ def spend(
     # Whatever can be refused is refused before anything is spent.
     signing = usable_key(key)
     book = opened_ledger(screen, ledger)
-    graph = read_private(screen, file, nodes, columns, comment)
+    graph = read_private(screen, file, nodes, layout)
     released(
         screen, recipe(graph.public), graph,
         out=out, book=book, signing=signing, report=report, facts=facts,

@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, NodesOption
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    Layout,
+    NodesOption,
+    SkipLinesOption,
+)
 from sfumato.cli.graph_release import spend
 from sfumato.cli.methods import SetOption, chosen
 from sfumato.cli.options import EpsilonOption, KeyOption, LedgerOption, OutOption, ReportOption
@@ -52,6 +59,7 @@ def spectrum(
     report: ReportOption = True,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release the largest eigenvalues of the graph and their eigenvectors."""
@@ -63,6 +71,6 @@ def spectrum(
             lambda public: chosen(
                 public, "graph.Spectrum", epsilon=epsilon, further=further, given=given
             ),
-            file=file, nodes=nodes, columns=columns, comment=comment,
+            file=file, nodes=nodes, layout=Layout(columns, comment, skip_lines),
             out=out, ledger=ledger, key=key, report=report,
         )  # fmt: skip

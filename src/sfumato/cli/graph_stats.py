@@ -12,7 +12,9 @@ from sfumato.cli.graph_data import (
     ColumnsOption,
     CommentOption,
     FileArgument,
+    Layout,
     NodesOption,
+    SkipLinesOption,
     lines_of_text,
 )
 from sfumato.cli.graph_methods import FORMULA
@@ -64,6 +66,7 @@ def stats(
     report: ReportOption = True,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release a statistic that is written as a formula; its parts share epsilon."""
@@ -81,7 +84,7 @@ def stats(
     with answering(as_json) as screen:
         spend(
             screen, recipe,
-            file=file, nodes=nodes, columns=columns, comment=comment,
+            file=file, nodes=nodes, layout=Layout(columns, comment, skip_lines),
             out=out, ledger=ledger, key=key, report=report,
         )  # fmt: skip
 

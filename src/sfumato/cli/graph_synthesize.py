@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, FileArgument, NodesOption
+from sfumato.cli.graph_data import (
+    ColumnsOption,
+    CommentOption,
+    FileArgument,
+    Layout,
+    NodesOption,
+    SkipLinesOption,
+)
 from sfumato.cli.graph_release import spend
 from sfumato.cli.methods import SetOption, chosen
 from sfumato.cli.options import (
@@ -76,6 +83,7 @@ def synthesize(
     report: ReportOption = True,
     columns: ColumnsOption = None,
     comment: CommentOption = "#",
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release a model of the graph, and a made-up graph drawn from it."""
@@ -85,7 +93,7 @@ def synthesize(
         spend(
             screen,
             lambda public: chosen(public, name, epsilon=epsilon, further=further, given=given),
-            file=file, nodes=nodes, columns=columns, comment=comment,
+            file=file, nodes=nodes, layout=Layout(columns, comment, skip_lines),
             out=out, ledger=ledger, key=key, report=report,
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.declared import Declared, declared_data, declared_graph
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.graph_data import ColumnsOption, CommentOption
+from sfumato.cli.graph_data import ColumnsOption, CommentOption, Layout, SkipLinesOption
 from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
@@ -19,7 +19,6 @@ from sfumato.cli.options import (
     schema_path,
 )
 from sfumato.cli.screen import JsonOption, answering
-from sfumato.cli.sequences_schema import SkipLinesOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,7 +133,7 @@ def rebind(
     comment: CommentOption = "#",
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
-    skip_lines: SkipLinesOption = 0,
+    skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Accept that the data of a ledger, or their schema, changed. What was spent keeps counting."""
@@ -145,7 +144,7 @@ def rebind(
             raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
         found = Ledger.open(path)
         if found.unit.value == "edge":
-            declared = _graph(schema, nodes, columns, comment)
+            declared = _graph(schema, nodes, Layout(columns, comment, skip_lines))
         elif nodes is not None or columns is not None:
             raise Refusal(
                 ExitCode.LEDGER,
@@ -154,19 +153,19 @@ def rebind(
         else:
             declared = declared_data(schema_path(schema, file, kind="table"))
         _refuse_other_unit(found, declared.unit)
-        data = declared.read(screen, file, engine, separator, skip_lines)
+        data = declared.read(screen, file, engine, separator, skip_lines or 0)
         found.rebind(data.digest, reason=reason)
         document = {**_state(found), "bindings": _bindings(found)}
         screen.answer(document, lambda console: _show_rebound(console, found))
 
 
-def _graph(schema: Path | None, nodes: str | None, columns: str | None, comment: str) -> Declared:
+def _graph(schema: Path | None, nodes: str | None, layout: Layout) -> Declared:
     """Return how the graph of a ledger is read."""
     if nodes is None or schema is not None:
         raise Refusal(
             ExitCode.USAGE, "a graph has no schema, only its nodes: name them with --nodes"
         )
-    return declared_graph(nodes, columns, comment)
+    return declared_graph(nodes, layout)
 
 
 def _refuse_other_unit(ledger: Ledger, unit: Unit | None) -> None:

@@ -16,18 +16,21 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from sfumato.data.graph_public import GraphPublic, Labels
+from sfumato.data.graph_names import Labels, Names, labels_in, labels_of
+from sfumato.data.graph_public import GraphPublic
 from sfumato.data.graph_reading import LEFT, RIGHT, Ends, ends_of, file_ends
-from sfumato.engines.coding import Coding
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
-from sfumato.engines.reading import Text, Wholes
+from sfumato.engines.reading import series_of
 from sfumato.privacy.canonical import canonical
 
 __all__ = ["NAMED", "Dropped", "Graph", "GraphPublic", "read_graph"]
 
 NAMED = "named"
-"""Says that the nodes are those that some edge names, and that this set is public."""
+"""Says that the nodes are those that the private data name, and that this set is public."""
+
+#: Edge lists with such names often have a header.
+HEADED = (".csv", ".tsv")
 
 Nodes = int | str | Sequence[Any] | None
 
@@ -47,14 +50,18 @@ class Graph:
     edges
         An array of shape (edges, 2), a list of pairs, a frame of two columns, a SciPy sparse
         matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are forgotten,
-        and loops are left out.
+        and loops are left out. The nodes of a matrix, and of an igraph graph without names, are
+        called 0, 1, 2, …; entries of a matrix that are stored as 0 are no edges.
     nodes
-        The public set of nodes: how many (they are then 0, 1, 2, …), or the list of their names,
-        in an order that owes nothing to the edges. A matrix or a graph of another library has a
-        node set of its own, which is taken to be public, in sorted order, if nothing is said; mind
-        that it may have been made from the edges. `"named"` declares that the nodes which some
-        edge names are the node set and are public: that somebody has an edge at all is then no
-        secret.
+        The public set of nodes: how many (they are then called 0, 1, 2, …), or their names in any
+        order. A name is a whole number or a text; the text `"7"` is the number 7. Names are
+        published in sorted order: whole numbers first, then texts. `"named"` takes the node set
+        from the private data, and declares it public: the nodes that some edge names, or all nodes
+        of a matrix, a NetworkX or an igraph graph. That somebody has an edge at all is then not
+        protected, and the guarantee says so.
+    adjacency
+        Whether `edges` is a NumPy array with one entry for each two nodes instead of one row for
+        each edge. The shape of an array does not decide it. No entry may be negative.
     rows_about
         A public guess at the number of edges, for plans.
 
@@ -70,12 +77,20 @@ class Graph:
     _graph: MemoryGraph
     _public: GraphPublic
 
-    def __init__(self, edges: Any, nodes: Nodes = None, *, rows_about: int | None = None) -> None:
-        self._take(ends_of(edges), nodes, rows_about)
+    def __init__(
+        self,
+        edges: Any,
+        nodes: Nodes = None,
+        *,
+        adjacency: bool = False,
+        rows_about: int | None = None,
+    ) -> None:
+        self._take(ends_of(edges, adjacency=adjacency), nodes, rows_about)
 
     def _take(self, ends: Ends, nodes: Nodes, rows_about: int | None) -> None:
-        public = _declared(ends, nodes, rows_about)
-        pairs = _coded(ends, public)
+        columns = (Names.read(ends.left), Names.read(ends.right))
+        public = _declared(ends, columns, nodes, rows_about)
+        pairs = _coded(ends, columns, public)
         loops = pairs[:, 0] == pairs[:, 1]
         graph = MemoryGraph(pairs[~loops], nodes=public.nodes)
         kept = len(pairs) - int(loops.sum())
@@ -139,6 +154,7 @@ def read_graph(
     *,
     columns: Sequence[str] | None = None,
     comment: str = "#",
+    skip_lines: int | None = None,
     rows_about: int | None = None,
 ) -> Graph:
     """Read a private graph from an edge list (plain, .gz or .xz) or from two columns of a table.
@@ -154,103 +170,97 @@ def read_graph(
         For a CSV or Parquet file: the two columns that name the nodes.
     comment
         Lines that begin with this are not looked at.
+    skip_lines
+        How many lines at the start of an edge list are not looked at: 1 if it has a header. Headers
+        are never guessed, so that a `.csv` or `.tsv` file with `nodes="named"` needs this or
+        `columns`.
     rows_about
         As for `Graph`.
     """
+    place = Path(path)
+    if skip_lines is not None and (type(skip_lines) is not int or skip_lines < 0):
+        raise ValueError(f"skip_lines must be a whole number from 0 on; got {skip_lines!r}")
+    if columns is not None and skip_lines:
+        raise ValueError("skip_lines is for edge lists; with columns the first line names columns")
+    undeclared = columns is None and skip_lines is None
+    if undeclared and nodes == NAMED and place.suffix.lower() in HEADED:
+        raise ValueError(
+            f"say whether {place.name} has a header, or its words would become nodes: "
+            "skip_lines = 1 (--skip-lines 1) if it has one, 0 if not, or name the two columns: "
+            "columns = [first, second] (--columns first,second)"
+        )
     graph = Graph.__new__(Graph)
-    graph._take(file_ends(Path(path), columns=columns, comment=comment), nodes, rows_about)
+    ends = file_ends(place, columns=columns, comment=comment, skip_lines=skip_lines or 0)
+    graph._take(ends, nodes, rows_about)
     return graph
 
 
-def _declared(ends: Ends, nodes: Nodes, rows_about: int | None) -> GraphPublic:
+def _declared(
+    ends: Ends, columns: tuple[Names, Names], nodes: Nodes, rows_about: int | None
+) -> GraphPublic:
     """Return the public part that the arguments declare."""
-    if nodes is None and ends.own is None:
+    if nodes is None:
         raise ValueError(
             "say which nodes there are: nodes = how many, nodes = [their names], or nodes = "
-            f"{NAMED!r} if it is public knowledge which of them have an edge at all"
+            f"{NAMED!r} to take them from the data, if it is public knowledge which of them have "
+            "an edge at all"
         )
-    if isinstance(nodes, str) and nodes == NAMED:
-        labels = _named(ends)
-        return GraphPublic(
-            nodes=len(labels), labels=labels or None, named_by_edges=True, rows_about=rows_about
-        )
-    chosen = ends.own if nodes is None else nodes
-    listed = isinstance(chosen, Iterable) and not isinstance(chosen, str | bytes)
-    if isinstance(chosen, bool) or not (listed or isinstance(chosen, int | np.integer)):
-        raise ValueError(f"nodes must be a number, a list of names or {NAMED!r}; got {chosen!r}")
-    if isinstance(chosen, int | np.integer):
-        return GraphPublic(nodes=int(chosen), rows_about=rows_about)
-    labels = _labels(chosen)
-    if nodes is None or not isinstance(nodes, list | tuple | np.ndarray):
-        # Libraries keep nodes in the order in which edges named them; that order is not public.
-        labels = _sorted(labels)
-    return GraphPublic(nodes=len(labels), labels=labels or None, rows_about=rows_about)
-
-
-def _labels(names: Any) -> Labels:
-    """Return the names of nodes as all texts or all whole numbers."""
-    plain = [name.item() if hasattr(name, "item") else name for name in names]
-    if all(type(name) is int for name in plain):
-        labels: Labels = tuple(plain)
-    elif all(isinstance(name, str | int) and not isinstance(name, bool) for name in plain):
-        labels = tuple(str(name) for name in plain)
+    named = isinstance(nodes, str) and nodes == NAMED
+    chosen: Any = ends.own if named else nodes
+    if named and not isinstance(ends.own, int):
+        labels = labels_in(*columns) if ends.own is None else _own_labels(ends.own)
+    elif isinstance(chosen, int | np.integer) and not isinstance(chosen, bool):
+        return GraphPublic(nodes=int(chosen), named_by_edges=named, rows_about=rows_about)
+    elif isinstance(chosen, Iterable) and not isinstance(chosen, str | bytes):
+        labels = labels_of(chosen)
     else:
-        raise ValueError("the names of nodes are texts or whole numbers")
-    if len(set(labels)) != len(labels):
-        raise ValueError("every node is named once")
-    return labels
+        raise ValueError(f"nodes must be a number, a list of names or {NAMED!r}; got {chosen!r}")
+    return GraphPublic(
+        nodes=len(labels), labels=labels or None, named_by_edges=named, rows_about=rows_about
+    )
 
 
-def _sorted(labels: Labels) -> Labels:
-    """Return labels in an order that only they decide."""
-    # They are all texts or all whole numbers.
-    return tuple(sorted(labels))  # type: ignore[return-value]
-
-
-def _named(ends: Ends) -> Labels:
-    """Return all nodes that some edge names, whole numbers if all of them are, in order."""
-    import polars as pl
-
-    wholes = [Wholes.read(series) for series in (ends.left, ends.right)]
-    if not any((w.unreadable | w.missing | w.large).any() or w.beyond.any() for w in wholes):
-        every = np.concatenate([w.bits.view(np.int64) for w in wholes])
-        return tuple(np.unique(every).tolist())
-    texts = [Text.read(series).values.str.strip_chars() for series in (ends.left, ends.right)]
-    return tuple(pl.concat(texts).drop_nulls().unique().sort().to_list())
-
-
-def _coded(ends: Ends, public: GraphPublic) -> Any:
-    """Return the numbers of the two nodes of each edge."""
-    # Written out once: with many nodes it takes a while.
-    coding = public.coding
-    if coding is None:
-        if len(ends.left):
-            raise DataError(
-                Problem(
-                    row=1,
-                    more=len(ends.left) - 1,
-                    wrong="an edge joins two nodes, and no node is declared",
-                    remedy="Declare the nodes, or leave the edges out.",
-                )
+def _own_labels(names: Iterable[Any]) -> Labels:
+    """Return the names of all nodes of another library's graph, read as those of its edges are."""
+    found = Names.read(series_of(names))
+    if found.none.any():
+        raise DataError(
+            Problem(
+                wrong="a node of the graph has a name that is neither a text nor a number",
+                remedy="Give every node such a name first.",
             )
-        return np.zeros((0, 2), dtype=np.int64)
+        )
+    return labels_in(found)
+
+
+def _coded(ends: Ends, columns: tuple[Names, Names], public: GraphPublic) -> Any:
+    """Return the numbers of the two nodes of each edge."""
+    if public.nodes == 0 and len(ends.left):
+        raise DataError(
+            Problem(
+                row=ends.row(0),
+                more=len(ends.left) - 1,
+                wrong="an edge joins two nodes, and no node is declared",
+                remedy="Declare the nodes, or leave the edges out.",
+            )
+        )
     problems, codes = [], []
-    for field, series in ((LEFT, ends.left), (RIGHT, ends.right)):
-        encoded = coding.encode(series)
-        codes.append(encoded.codes.astype(np.int64))
-        if encoded.faults:
-            rows = np.unique(np.concatenate([fault.rows for fault in encoded.faults]))
-            problems.append(_unknown(field, ends.row(int(rows[0])), len(rows), coding))
+    for field, names in zip((LEFT, RIGHT), columns, strict=True):
+        places, known = public.places(names)
+        codes.append(places)
+        if not known.all():
+            rows = np.flatnonzero(~known)
+            problems.append(_unknown(field, ends.row(int(rows[0])), len(rows), public))
     if problems:
         raise DataError(problems)
     return np.stack(codes, axis=1)
 
 
-def _unknown(field: str, row: int, many: int, coding: Coding) -> Problem:
+def _unknown(field: str, row: int, many: int, public: GraphPublic) -> Problem:
     return Problem(
         field=field,
         row=row,
         more=many - 1,
-        wrong=f"the edge does not name a declared node ({coding.allowed})",
+        wrong=f"the edge does not name a declared node ({public.allowed})",
         remedy="Correct it, or declare all nodes: nodes = how many, or the list of their names.",
     )

@@ -7,9 +7,11 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sfumato.data.graph_names import Labels, Mask, Names, check_labels, places_of
 from sfumato.data.public import Public
-from sfumato.engines.coding import Categories, Coding, Generator, Integers
+from sfumato.engines.coding import Generator
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.privacy.guarantee import Relation, Unit
 
@@ -21,8 +23,6 @@ __all__ = ["MOST_NODES", "GraphPublic"]
 MOST_NODES = 2**24
 """The most nodes of a graph."""
 
-Labels = tuple[str, ...] | tuple[int, ...]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GraphPublic(Public):
@@ -33,9 +33,11 @@ class GraphPublic(Public):
     nodes
         How many nodes there are.
     labels
-        What they are called, in order; `None` for 0, 1, 2, …
+        What they are called, whole numbers first and then texts, each kind sorted; `None` for 0,
+        1, 2, …
     named_by_edges
-        Whether the node set is that of all nodes some edge names, declared public all the same.
+        Whether the node set was taken from the private data. It is then not protected, and every
+        guarantee says so.
     rows_about
         A public guess at the number of edges, for plans.
     unit, relation, contribution, rows
@@ -62,6 +64,9 @@ class GraphPublic(Public):
             raise ValueError(f"a graph has 0 to {MOST_NODES} nodes; got {self.nodes!r}")
         if self.labels is not None and len(self.labels) != self.nodes:
             raise ValueError(f"{self.nodes} nodes have as many labels; got {len(self.labels)}")
+        if self.labels is not None:
+            # An order of another kind could be that in which edges name the nodes.
+            check_labels(self.labels)
 
     @property
     def most_edges(self) -> int:
@@ -69,13 +74,28 @@ class GraphPublic(Public):
         return comb(self.nodes, 2)
 
     @property
-    def coding(self) -> Coding | None:
-        """How an end of an edge is read; `None` without nodes."""
-        if self.nodes == 0:
-            return None
+    def allowed(self) -> str:
+        """What an end of an edge must be, in words."""
+        if self.named_by_edges:
+            return "a text or a whole number"
         if self.labels is None:
-            return Integers(low=0, high=self.nodes - 1)
-        return Categories(values=self.labels)
+            return f"a whole number from 0 to {self.nodes - 1}"
+        shown = ", ".join(repr(label) for label in self.labels[:8])
+        return f"one of {shown}" + (", …" if self.nodes > 8 else "")
+
+    @property
+    def excludes(self) -> str:
+        """What no guarantee covers, in words; empty where the nodes were declared."""
+        if not self.named_by_edges:
+            return ""
+        return "which nodes there are, and which have an edge: they were taken from the data"
+
+    def places(self, names: Names) -> tuple[NDArray[np.int64], Mask]:
+        """Return the number of the node that each name stands for, and where there is one."""
+        if self.labels is not None:
+            return places_of(names, self.labels)
+        known = names.whole & (names.wholes >= 0) & (names.wholes < self.nodes)
+        return np.where(known, names.wholes, 0), known
 
     def label(self, node: int) -> str:
         """Return what a node is called."""
@@ -87,7 +107,7 @@ class GraphPublic(Public):
             f"the {self.nodes} nodes, but not who is joined to whom nor how many edges there are"
         )
         if self.named_by_edges:
-            words += " (the nodes were taken from the edges and declared public by the custodian)"
+            words += " (the nodes were taken from the data and declared public by the custodian)"
         return (words, *super().assumptions())
 
     def made_up(self, rows: int, generator: Generator) -> Graph:

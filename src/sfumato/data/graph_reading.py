@@ -1,6 +1,7 @@
 """From edge lists, matrices and other libraries' graphs to two columns of ends.
 
 Nothing here decides what a node is: an end is only read, and named by its row where it cannot be.
+What a source is follows from its type and from what is declared, never from its shape or values.
 """
 
 from __future__ import annotations
@@ -51,8 +52,18 @@ class Ends:
         return edge + 1 if self.lines is None else int(self.lines[edge])
 
 
-def ends_of(source: Any) -> Ends:
-    """Return the ends of the edges of anything that holds a graph."""
+def ends_of(source: Any, *, adjacency: bool = False) -> Ends:
+    """Return the ends of the edges of anything that holds a graph.
+
+    Parameters
+    ----------
+    source
+        As for `Graph`.
+    adjacency
+        Whether it is a matrix with an entry for each two nodes.
+    """
+    if adjacency:
+        return _from_matrix(source)
     module = type(source).__module__.split(".")[0]
     if isinstance(source, str | bytes | Path):
         raise DataError(
@@ -81,8 +92,7 @@ def _from_networkx(graph: Any) -> Ends:
 def _from_igraph(graph: Any) -> Ends:
     import polars as pl
 
-    pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    left, right = pl.Series(pairs[:, 0]), pl.Series(pairs[:, 1])
+    left, right = map(pl.Series, np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T)
     if "name" not in graph.vs.attributes():
         return Ends(left, right, own=graph.vcount())
     own = tuple(graph.vs["name"])
@@ -91,6 +101,26 @@ def _from_igraph(graph: Any) -> Ends:
 
 
 def _from_matrix(matrix: Any) -> Ends:
+    """Return the places of the entries that are not 0.
+
+    Each stored entry is one record: it names an edge, or is 0 and names none. No entry is negative,
+    so that entries at the same place cannot cancel, whether SciPy adds them up or not.
+    """
+    import polars as pl
+
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        left, right, weights = entries.row, entries.col, np.asarray(entries.data)
+    elif isinstance(matrix, np.ndarray) and matrix.ndim == 2:
+        left, right = (ends.ravel() for ends in np.indices(matrix.shape))
+        weights = np.asarray(matrix).ravel()
+    else:
+        raise DataError(
+            Problem(
+                wrong="an adjacency matrix is a NumPy array with two axes or a SciPy sparse matrix",
+                remedy="Give one of them, or leave adjacency=True out and give a list of edges.",
+            )
+        )
     if matrix.shape[0] != matrix.shape[1]:
         raise DataError(
             Problem(
@@ -98,12 +128,26 @@ def _from_matrix(matrix: Any) -> Ends:
                 remedy="Give a square matrix, or a list of edges.",
             )
         )
-    import polars as pl
-
-    entries = matrix.tocoo()
-    there = entries.data != 0
-    left, right = (np.asarray(end)[there].astype(np.int64) for end in (entries.row, entries.col))
-    return Ends(pl.Series(left), pl.Series(right), own=int(matrix.shape[0]))
+    if weights.dtype.kind not in "biuf":
+        raise DataError(
+            Problem(
+                wrong="an adjacency matrix holds numbers",
+                remedy="Give one of 0 and 1, such as (matrix != 0).",
+            )
+        )
+    # NaN is not among the numbers from 0 on either.
+    wrong = np.flatnonzero(~(weights >= 0))
+    if len(wrong):
+        raise DataError(
+            Problem(
+                row=int(left[wrong[0]]) + 1,
+                more=len(wrong) - 1,
+                wrong="an entry of the adjacency matrix is negative or not a number",
+                remedy="An edge is there or not: give a matrix of 0 and 1, such as (matrix != 0).",
+            )
+        )
+    first, second = (np.asarray(end)[weights != 0].astype(np.int64) for end in (left, right))
+    return Ends(pl.Series(first), pl.Series(second), own=int(matrix.shape[0]))
 
 
 def _from_frame(frame: Any) -> Ends:
@@ -144,7 +188,8 @@ def _from_pairs(source: Any) -> Ends:
                 row=wrong[0],
                 more=len(wrong) - 1,
                 wrong="an edge is a pair of nodes",
-                remedy="Give an array of shape (edges, 2) or a list of pairs; leave weights out.",
+                remedy="Give an array of shape (edges, 2) or a list of pairs; leave weights out. "
+                "For an adjacency matrix set adjacency=True.",
             )
         )
     return Ends(*_columns(pairs))
@@ -155,7 +200,7 @@ def _columns(pairs: Sequence[tuple[Any, Any]]) -> tuple[pl.Series, pl.Series]:
     return series_of(left), series_of(right)
 
 
-def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str) -> Ends:
+def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str, skip_lines: int) -> Ends:
     """Return the ends of the edges of a file.
 
     Parameters
@@ -167,6 +212,8 @@ def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str) -> End
         The two columns of a CSV or Parquet file that name the nodes.
     comment
         Lines that begin with this are not looked at.
+    skip_lines
+        How many lines at the start of an edge list are not looked at either.
     """
     if columns is not None:
         if len(columns) != 2 or isinstance(columns, str):
@@ -185,10 +232,10 @@ def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str) -> End
         return Ends(table[columns[0]], table[columns[1]])
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    return _edge_list(path, comment)
+    return _edge_list(path, comment, skip_lines)
 
 
-def _edge_list(path: Path, comment: str) -> Ends:
+def _edge_list(path: Path, comment: str, skip_lines: int) -> Ends:
     import polars as pl
 
     def read() -> pl.Series:
@@ -209,6 +256,7 @@ def _edge_list(path: Path, comment: str) -> Ends:
     failures = (pl.exceptions.PolarsError, *DAMAGED)
     lines = without_values(read, failures, lambda: _unreadable(path))
     skipped = (lines == "") | lines.str.starts_with(comment) if comment else lines == ""
+    skipped = skipped | (pl.int_range(len(lines), eager=True) < skip_lines)
     parts = lines.str.extract_groups(r"^([^\s,;]+)[\s,;]+([^\s,;]+)").struct.unnest()
     left, right = (parts.to_series(end) for end in (0, 1))
     wrong = np.flatnonzero((~skipped & left.is_null()).to_numpy())
@@ -219,7 +267,8 @@ def _edge_list(path: Path, comment: str) -> Ends:
                 more=len(wrong) - 1,
                 wrong=f"a line of {path.name} does not name two nodes",
                 remedy="Write two nodes on each line, with a blank, a tab or a comma between them; "
-                f"lines that begin with {comment!r} are not looked at.",
+                f"lines that begin with {comment!r} are not looked at. Declare lines of another "
+                "kind at the start with skip_lines (--skip-lines).",
             )
         )
     kept = np.flatnonzero((~skipped).to_numpy())

@@ -69,6 +69,11 @@ class Public(ABC):
         """Return what a guarantee takes as public knowledge, in words."""
         return () if self.rows is None else ("the number of records",)
 
+    @property
+    def excludes(self) -> str:
+        """What no guarantee covers although it is private by rights, in words; mostly empty."""
+        return ""
+
     @abstractmethod
     def _document(self) -> dict[str, Any]:
         """Return what this kind of data adds to the document."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph_public import Labels
+from sfumato.data.graph_names import Labels
+from sfumato.engines.errors import importing
 from sfumato.engines.memory_graph import MemoryGraph
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ class SampledGraph:
         columns: dict[str, Any] = dict(zip(("source", "target"), self.pairs.T, strict=True))
         if self.labels is None:
             return pl.DataFrame(columns)
-        names = pl.Series(self.labels)
+        whole = all(isinstance(label, int) for label in self.labels)
+        names = pl.Series(self.labels if whole else list(map(str, self.labels)))
         return pl.DataFrame([names.gather(ends).alias(name) for name, ends in columns.items()])
 
     def csv(self) -> bytes:
@@ -190,9 +192,5 @@ def checked_pairs(pairs: Any, nodes: int) -> Pairs:
 
 def _library(module: str, name: str) -> Any:
     """Return an optional library, or say how to install it."""
-    try:
+    with importing(name, "graphs"):
         return import_module(module)
-    except ImportError as failure:
-        raise ImportError(
-            f"{name} is needed for this and is not installed; install it with: pip install {module}"
-        ) from failure

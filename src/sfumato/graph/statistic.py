@@ -45,7 +45,9 @@ class GraphStatistic(FormulaMethod[Graph]):
     node
         What `v` stands for.
     groups
-        The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`.
+        The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`: a
+        dictionary by node, or a list in the order of the nodes. Nodes with names are in sorted
+        order, as in `public.labels`, however they were declared.
     split
         How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
     guess

@@ -43,7 +43,7 @@ def graph_vocabulary(
     public: GraphPublic,
     *,
     node: Argument | None = None,
-    groups: Sequence[Argument] | None = None,
+    groups: Sequence[Any] | None = None,
     noise: str = "auto",
     approximate: bool = False,
 ) -> Vocabulary:
@@ -86,7 +86,7 @@ class _Names:
 
     public: GraphPublic
     node: Argument | None
-    groups: Sequence[Argument] | None
+    groups: Sequence[Any] | None
     noise: str
     approximate: bool
 
@@ -276,15 +276,27 @@ class _Names:
     @cached_property
     def _grouping(self) -> tuple[list[Argument], np.ndarray[Any, np.dtype[np.int64]]]:
         """The groups, sorted, and the number of the group of each node."""
-        if self.groups is None or len(self.groups) != self.public.nodes:
+        groups = self._group_list()
+        if groups is None or len(groups) != self.public.nodes:
             raise ValueError(
                 f"say which public group each of the {self.public.nodes} nodes is in: groups=[…]"
             )
-        names = sorted(set(self.groups), key=str)
+        names = sorted(set(groups), key=str)
         if not 1 <= len(names) <= MOST_GROUPS:
             raise ValueError(f"there may be 1 to {MOST_GROUPS} groups; got {len(names)}")
         numbers = {name: number for number, name in enumerate(names)}
-        return names, np.array([numbers[name] for name in self.groups], dtype=np.int64)
+        return names, np.array([numbers[name] for name in groups], dtype=np.int64)
+
+    def _group_list(self) -> Sequence[Any] | None:
+        """Return the groups in the order of the nodes, if every node is in one."""
+        if not self.groups or not isinstance(self.groups[0], tuple):
+            return self.groups
+        found = {str(node): group for node, group in self.groups}
+        labels = [self.public.label(node) for node in range(self.public.nodes)]
+        unknown = sorted(found.keys() - set(labels))
+        if unknown:
+            raise ValueError(f"groups name a node that is not declared: {unknown[0]!r}")
+        return [found[label] for label in labels if label in found]
 
     def _blocks(self) -> Unit:
         return self._block_counts

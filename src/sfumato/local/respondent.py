@@ -2,14 +2,18 @@
 
 What was said before is kept in a file of the person's own. A permanent question is answered once:
 later the same report is sent again whatever the answer is by then, so that it costs nothing and
-tells nothing, not even that the answer changed. The file is written before a report leaves.
+tells nothing, not even that the answer changed. The file is on the disk before a report leaves, and
+one program at a time reads it, draws and writes it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,10 @@ __all__ = ["Respondent"]
 
 #: The format of the file.
 MEMORY = "sfumato memory 1"
+#: For how long to wait for another program that answers with the same memory, in seconds.
+PATIENCE = 10.0
+#: How often to look whether it is done.
+PAUSE = 0.02
 
 
 class Respondent:
@@ -39,7 +47,8 @@ class Respondent:
     """
 
     def __init__(self, memory: str | Path, ledger: Ledger | None = None) -> None:
-        self.path = Path(memory)
+        # Through whatever link it is named, one memory has one lock.
+        self.path = Path(memory).resolve()
         self.ledger = ledger
 
     def __repr__(self) -> str:
@@ -54,31 +63,59 @@ class Respondent:
             The survey.
         answers
             An answer for each question. They leave this function only randomised.
+
+        Raises
+        ------
+        ValueError
+            If an answer is none of its question, or if another program goes on answering with the
+            same memory. Nothing is booked then.
         """
-        memory = self._memory()
-        asked = self._asked(survey, memory)
-        fresh = tuple(
-            item for item in asked if not (item.permanent and item.identity in memory["reports"])
-        )
-        drawn = SurveyAnswers.to(fresh).perturb(answers, self.ledger) if fresh else {}
-        kept: dict[str, Any] = memory["reports"]
-        kept |= {item.identity: drawn[item.name] for item in fresh if item.permanent}
-        self._keep(memory)
+        with self._alone():
+            memory = self._memory()
+            asked = self._asked(survey, memory)
+            fresh = _fresh(asked, memory)
+            drawn = SurveyAnswers.to(fresh).perturb(answers, self.ledger) if fresh else {}
+            kept: dict[str, Any] = memory["reports"]
+            kept |= {item.identity: drawn[item.name] for item in fresh if item.permanent}
+            self._keep(memory)
         said = {
             item.name: drawn[item.name] if item.name in drawn else kept[item.identity]
             for item in asked
         }
         return line_of(survey.identity, said)
 
-    def cost(self, survey: Survey) -> Any:
+    def cost(self, survey: Survey) -> Fraction:
         """Return what answering a survey would cost this person now."""
-        memory = self._memory()
-        asked = self._asked(survey, memory)
-        return sum(
-            item.epsilon
-            for item in asked
-            if not (item.permanent and item.identity in memory["reports"])
-        )
+        with self._alone():
+            memory = self._memory()
+            asked = self._asked(survey, memory)
+        return sum((item.epsilon for item in _fresh(asked, memory)), Fraction(0))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of the memory: two programs at once would draw two permanent reports.
+
+        The file of the lock is made or found in one step, on every system and on shared drives; the
+        stand-alone client uses the same one. A program that is killed leaves it behind.
+        """
+        lock = self.path.with_name(self.path.name + ".lock")
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                break
+            except FileExistsError:
+                if time.monotonic() > until:
+                    raise ValueError(
+                        f"another program is answering with {self.path}; nothing was sent. Try "
+                        f"again when it is done. If none runs any more, one broke off: remove "
+                        f"{lock}"
+                    ) from None
+            time.sleep(PAUSE)
+        try:
+            yield
+        finally:
+            lock.unlink()
 
     def _asked(self, survey: Survey, memory: dict[str, Any]) -> tuple[Item, ...]:
         """Return the items that this person answers: all, or the one chance chose for good."""
@@ -112,3 +149,17 @@ class Respondent:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, self.path)
+        if os.name == "posix":
+            # The new name is on the disk only when its directory is.
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def _fresh(asked: tuple[Item, ...], memory: Mapping[str, Any]) -> tuple[Item, ...]:
+    """Return the items of which a report has to be drawn."""
+    return tuple(
+        item for item in asked if not (item.permanent and item.identity in memory["reports"])
+    )

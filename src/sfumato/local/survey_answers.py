@@ -35,11 +35,14 @@ class RespondentPublic:
     ----------
     names
         The questions.
+    sizes
+        How many different answers each has.
     """
 
     kind: ClassVar[str] = "respondent"
 
     names: tuple[str, ...]
+    sizes: tuple[int, ...]
     unit: Unit = Unit.PERSON
     relation: Relation = Relation.REPLACE_ONE
     contribution: int = 1
@@ -50,12 +53,12 @@ class RespondentPublic:
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""
-        return {"names": list(self.names)}
+        return {"names": list(self.names), "sizes": list(self.sizes)}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> RespondentPublic:
         """Return the public part that `to_json` wrote."""
-        return cls(tuple(document["names"]))
+        return cls(tuple(document["names"]), tuple(document["sizes"]))
 
 
 class OwnRespondent:
@@ -65,15 +68,15 @@ class OwnRespondent:
     ----------
     numbers
         The numbers of the answers.
-    names
+    public
         The questions.
     """
 
     __slots__ = ("_numbers", "public")
 
-    def __init__(self, numbers: Mapping[str, int], names: tuple[str, ...]) -> None:
+    def __init__(self, numbers: Mapping[str, int], public: RespondentPublic) -> None:
         self._numbers = dict(numbers)
-        self.public = RespondentPublic(names)
+        self.public = public
 
     def __repr__(self) -> str:
         return f"OwnRespondent({len(self.public.names)} questions)"
@@ -142,14 +145,28 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         """The items, read from their documents."""
         return tuple(Item.from_json(json.loads(text)) for text in self.items)
 
+    @property
+    def public(self) -> RespondentPublic:
+        """What is public about everybody who answers."""
+        asked = self.asked
+        return RespondentPublic(
+            tuple(item.name for item in asked),
+            tuple(item.design.primitive.inputs for item in asked),
+        )
+
     def own(self, value: Mapping[str, Any]) -> OwnRespondent:
         """Return a person's answers as private data."""
-        asked = self.asked
-        numbers = {item.name: item.number(value) for item in asked}
-        return OwnRespondent(numbers, tuple(item.name for item in asked))
+        return OwnRespondent({item.name: item.number(value) for item in self.asked}, self.public)
+
+    def check(self, public: RespondentPublic) -> None:
+        """Raise where other questions were answered."""
+        super().check(public)
+        if public != self.public:
+            raise ValueError("these are answers to other questions than those of the survey")
 
     def plan(self, public: RespondentPublic) -> Plan:
         """Return what each report costs."""
+        self.check(public)
         steps = tuple(
             PlanStep(
                 what=item.name,

@@ -23,9 +23,9 @@ CountNoise = GeometricNoise | GaussianNoise | NormalNoise
 
 
 def count_noise(
-    shape: tuple[int, ...], loss: Loss, relation: Relation, *, moves: int = 1
+    shape: tuple[int, ...], loss: Loss, relation: Relation, *, moves: int = 1, largest: int = 1
 ) -> CountNoise:
-    """Return noise for integers of which one record moves a few by 1 each.
+    """Return noise for integers of which one record moves a few.
 
     Parameters
     ----------
@@ -36,26 +36,31 @@ def count_noise(
     relation
         What a neighbour is.
     moves
-        How many of them one added or removed record changes at most, by 1 each. A replaced record
-        must not move them further than 2·moves in L1 and √(2·moves) in L2.
+        By how much one added or removed record changes all of them together: how many of them, if
+        it is by 1 each.
+    largest
+        By how much it changes a single one at most. A replaced record must not move them further
+        than 2·moves in L1 and √(2·moves·largest) in L2.
 
     Notes
     -----
-    Privacy: the L1 sensitivity and the squared L2 sensitivity are both `moves`, and twice that
-    under replace-one; that this holds is proved on the page of whoever calls.
+    Privacy: the L1 sensitivity is m = `moves`. Where no number moves by more than `largest`, the
+    sum of squares is at most m·`largest`, the squared L2 sensitivity. Both are twice that under
+    replace-one. That a record moves them no further is proved on the page of whoever calls.
     """
     sensitivity = Fraction(moves * (2 if relation is Relation.REPLACE_ONE else 1))
+    squared = sensitivity * largest
     if isinstance(loss, ZCDP):
-        return GaussianNoise(shape=shape, squared_sensitivity=sensitivity, rho=loss.rho)
+        return GaussianNoise(shape=shape, squared_sensitivity=squared, rho=loss.rho)
     if isinstance(loss, GDP):
-        return NormalNoise(shape=shape, squared_sensitivity=sensitivity, mu_squared=loss.mu_squared)
+        return NormalNoise(shape=shape, squared_sensitivity=squared, mu_squared=loss.mu_squared)
     return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=loss.epsilon)
 
 
 def measure_counts(
-    budget: Budget, values: NDArray[np.int64], *, moves: int, label: str
+    budget: Budget, values: NDArray[np.int64], *, moves: int, largest: int = 1, label: str
 ) -> NDArray[np.int64]:
-    """Add noise to integers of which one record moves a few by 1 each, and spend the whole slice.
+    """Add noise to integers of which one record moves a few, and spend the whole slice.
 
     Parameters
     ----------
@@ -63,11 +68,13 @@ def measure_counts(
         The slice that is spent.
     values
         The private integers.
-    moves
+    moves, largest
         As for `count_noise`.
     label
         The name of the answer in the transcript.
     """
-    primitive = count_noise(values.shape, budget.remaining, budget.relation, moves=moves)
+    primitive = count_noise(
+        values.shape, budget.remaining, budget.relation, moves=moves, largest=largest
+    )
     noisy: NDArray[np.int64] = budget.measure(primitive, values, label=label)
     return noisy

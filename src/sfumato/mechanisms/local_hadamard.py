@@ -59,6 +59,10 @@ class HadamardResponseLaw(LocalResponse):
         """The probability q that the number speaks for another answer."""
         return Fraction(1, 2)
 
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely the halves are that speak for the truth and against it."""
+        return [(self.truth, 1 - self.truth)] if self.answers > 1 else []
+
     def draw(self, value: int, choices: Choices) -> int:
         """Throw a coin for the truth, then choose among the numbers of that half."""
         holds = choices.coin(self.threshold)

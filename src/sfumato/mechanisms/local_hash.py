@@ -70,6 +70,12 @@ class HashResponse(LocalResponse):
         """The probability q that another answer is in the set."""
         return Fraction(self.width, WORD)
 
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely a place is that holds the truth and one that does not."""
+        if self.answers == 1:
+            return []
+        return [(self.truth / self.width, (1 - self.truth) / (WORD - self.width))]
+
     def draw(self, value: int, choices: Choices) -> str:
         """Draw the step, throw a coin, and put the answer inside the set or outside."""
         width = self.width

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
+from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned, within
 from sfumato.mechanisms.randomized import numbers_of
 from sfumato.noise.choices import Choices, feed
-from sfumato.noise.expansions import GUARD_BITS, enclose_exponential
+from sfumato.noise.expansions import enclose_exponential
 from sfumato.noise.thresholds import WORD
 
 __all__ = ["Columns", "MatrixResponseLaw", "laplace_columns", "whole_columns", "worst_ratio"]
@@ -53,14 +53,17 @@ class MatrixResponseLaw(LocalResponse):
 
     weights: tuple[tuple[int, ...], ...]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_parameters(self) -> None:
         if len(self.weights) != self.answers or {len(w) for w in self.weights} != {self.answers}:
             raise ValueError(f"{self.answers} answers need as many columns of as many weights")
         if any(min(column) < 1 or sum(column) != WORD for column in self.weights):
             raise ValueError("the weights of a column must be positive and add up to 2^64")
         if not within(worst_ratio(self.weights), self.epsilon):
             raise ValueError("the weights of a row are more than e^epsilon apart")
+
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return the largest and the least weight of a row that has them furthest apart."""
+        return [(worst_ratio(self.weights), Fraction(1))]
 
     def draw(self, value: int, choices: Choices) -> int:
         """Draw a report from the answer's column."""
@@ -107,27 +110,6 @@ def worst_ratio(columns: Sequence[Sequence[Any]]) -> Fraction:
         For every answer, positive whole numbers or fractions.
     """
     return max(Fraction(max(row)) / Fraction(min(row)) for row in zip(*columns, strict=True))
-
-
-def within(ratio: Fraction, epsilon: Fraction) -> bool:
-    """Tell whether a ratio is at most e^ε, certainly.
-
-    Parameters
-    ----------
-    ratio
-        At least 1.
-    epsilon
-        The positive ε.
-    """
-    size = ratio.numerator.bit_length() + GUARD_BITS
-    while True:
-        # e^ε is irrational, so that one of the two is settled in the end.
-        low, high = enclose_exponential(epsilon, size)
-        if ratio.denominator << size >= high * ratio.numerator:
-            return True
-        if ratio.denominator << size < low * ratio.numerator:
-            return False
-        size *= 2
 
 
 def whole_columns(columns: Columns, epsilon: Fraction) -> tuple[tuple[int, ...], ...]:

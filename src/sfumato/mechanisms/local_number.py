@@ -89,8 +89,7 @@ class BitOfNumber(NumberResponse):
 
     kind: ClassVar[str] = "bit of a number"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_parameters(self) -> None:
         if self.rise < 1:
             raise ValueError("epsilon is so small that a bit would tell nothing of the number")
 
@@ -121,6 +120,11 @@ class BitOfNumber(NumberResponse):
         """Return the chance of a 1."""
         start, slope = self.line()
         return start + slope * value
+
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely each bit is for the largest number and for 0."""
+        low, high = self.square(0), self.square(self.answers)
+        return [(high, low), (1 - low, 1 - high)]
 
     def draw(self, value: int, choices: Choices) -> int:
         """Throw one coin."""
@@ -165,8 +169,7 @@ class PlaceOfNumber(NumberResponse):
 
     window: int
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_parameters(self) -> None:
         if self.window < 1:
             raise ValueError("a window has at least one place")
         if self.line()[1] <= 0:
@@ -201,6 +204,10 @@ class PlaceOfNumber(NumberResponse):
         inside = _squares(value + self.window) - _squares(value)
         outside = Fraction(everywhere - inside, self.answers)
         return self.near * Fraction(inside, self.window) + (1 - self.near) * outside
+
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely a place is inside the window and outside."""
+        return [(self.near / self.window, (1 - self.near) / self.answers)]
 
     def draw(self, value: int, choices: Choices) -> int:
         """Throw a coin for the window, then choose a place inside it or outside."""

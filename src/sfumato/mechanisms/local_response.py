@@ -12,16 +12,18 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.noise.choices import Choices, WordChoices
+from sfumato.noise.expansions import GUARD_BITS, enclose_exponential
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive
 
-__all__ = ["Codes", "LocalResponse", "log_fraction", "smallest_unsigned"]
+__all__ = ["Codes", "LocalResponse", "log_fraction", "smallest_unsigned", "within"]
 
 #: The answers of many clients, as numbers.
 Codes = NDArray[np.int64]
@@ -40,6 +42,28 @@ def log_fraction(share: Fraction) -> float:
     if 2 * share > 1:
         return math.log1p(-float(1 - share))
     return math.log(share.numerator) - math.log(share.denominator)
+
+
+@lru_cache(maxsize=1024)
+def within(ratio: Fraction, epsilon: Fraction) -> bool:
+    """Tell whether a ratio is at most e^ε, certainly.
+
+    Parameters
+    ----------
+    ratio
+        At least 1.
+    epsilon
+        The positive ε.
+    """
+    size = ratio.numerator.bit_length() + GUARD_BITS
+    while True:
+        # e^ε is irrational, so that one of the two is settled in the end.
+        low, high = enclose_exponential(epsilon, size)
+        if ratio.denominator << size >= high * ratio.numerator:
+            return True
+        if ratio.denominator << size < low * ratio.numerator:
+            return False
+        size *= 2
 
 
 def smallest_unsigned(largest: int) -> np.dtype[Any]:
@@ -62,6 +86,10 @@ class LocalResponse(Primitive):
     -----
     The input is the number of an answer, or an int64 array with one for each client. A report is
     plain (a whole number, or a tuple of them); the reports of many are the rows of an array.
+
+    Privacy: probabilities are rounded to words of 64 bits. That no report costs more than ε, in
+    either direction, is checked exactly when a response is made; where ε is too small for that, it
+    is refused.
     """
 
     answers: int
@@ -73,6 +101,25 @@ class LocalResponse(Primitive):
             raise ValueError("epsilon must be positive")
         if self.answers < 1:
             raise ValueError("there must be an answer")
+        self._check_parameters()
+        for shares in self.contrasts():
+            low, high = sorted(shares)
+            if low <= 0 or not within(high / low, self.epsilon):
+                raise ValueError(
+                    f"epsilon is too small for {self.inputs:,} inputs: with probabilities out of "
+                    f"2^64 a report would cost more than epsilon = {float(self.epsilon):.3g}; use "
+                    "a larger epsilon"
+                )
+
+    def _check_parameters(self) -> None:
+        """Raise `ValueError` for parameters of its own that cannot be."""
+
+    @abstractmethod
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return, for each kind of report, its likelihoods for two answers that it sets apart.
+
+        Their ratios are all that the probabilities of a report have for two answers, besides 1.
+        """
 
     @abstractmethod
     def draw(self, value: int, choices: Choices) -> Any:

@@ -51,8 +51,7 @@ class SubsetResponse(LocalResponse):
 
     size: int
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_parameters(self) -> None:
         if not 1 <= self.size <= self.answers:
             raise ValueError(f"a set has from 1 to {self.answers} answers; got {self.size}")
 
@@ -70,6 +69,14 @@ class SubsetResponse(LocalResponse):
     def other(self) -> Fraction:
         """The probability q that the set holds another answer: d − p others among k − 1."""
         return (self.size - self.truth) / max(1, self.answers - 1)
+
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely a set is that holds the truth and one that does not, but for a factor.
+
+        There are (k − d)/d times as many of the others.
+        """
+        others = self.answers - self.size
+        return [(self.truth * others, (1 - self.truth) * self.size)] if others else []
 
     def draw(self, value: int, choices: Choices) -> tuple[int, ...]:
         """Throw a coin for the true answer, then choose the others (Floyd's algorithm)."""

@@ -71,6 +71,12 @@ class UnaryResponse(LocalResponse):
         """The probability q that the bit of another answer is 1."""
         return Fraction(self.thresholds[1], WORD)
 
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely two bits are that tell one answer from another, for either of them."""
+        if self.answers == 1:
+            return []
+        return [(self.truth * (1 - self.other), self.other * (1 - self.truth))]
+
     def draw(self, value: int, choices: Choices) -> str:
         """Throw a coin for each answer in turn."""
         true, other = self.thresholds

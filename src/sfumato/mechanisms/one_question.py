@@ -79,6 +79,9 @@ class OneQuestion(Primitive):
         unknown = [kind for kind in self.responses if kind not in RESPONSES]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not a response; there are {', '.join(RESPONSES)}")
+        for question in range(len(self.answers)):
+            # A response that would cost more than epsilon is refused now, and not by a draw.
+            self.response(question)
 
     def response(self, question: int) -> LocalResponse:
         """Return the response of one question."""

@@ -57,6 +57,10 @@ class Randomized(LocalResponse):
         """The probability q of each other answer."""
         return (1 - self.truth) / max(1, self.answers - 1)
 
+    def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
+        """Return how likely an answer is where it is true and where it is not."""
+        return [(self.truth, self.other)] if self.answers > 1 else []
+
     def draw(self, value: int, choices: Choices) -> int:
         """Throw a coin for the truth; on tails choose among the others."""
         if self.answers == 1 or choices.coin(self.threshold):

@@ -107,6 +107,9 @@ class Guarantee:
         How many records of one unit were let in at most.
     public
         What was assumed to be public, in words.
+    excludes
+        What is not protected although it follows from private data, in words: something public was
+        taken from them. Empty where the promise covers every neighbour.
     basis
         `proved`, or `published` where a paper's proof does not hold.
     proof
@@ -125,6 +128,7 @@ class Guarantee:
     also: tuple[Loss, ...] = ()
     contribution: int = 1
     public: tuple[str, ...] = ()
+    excludes: str = ""
     proof: str | None = None
     ledger: str | None = None
     caveat: str = ""
@@ -146,8 +150,9 @@ class Guarantee:
             f"composed in {self.ledger}" if self.ledger else "not composed with other releases"
         )
         also = "".join(f" (also {loss})" for loss in self.also)
+        but = f", except for {self.excludes}" if self.excludes else ""
         return (
-            f"{self.loss}{also} for any one {self.unit} {self.relation.words}, "
+            f"{self.loss}{also} for any one {self.unit} {self.relation.words}{but}, "
             f"{self.basis}, {composed}"
         )
 
@@ -161,6 +166,11 @@ class Guarantee:
                 "It carries no privacy guarantee and must not be treated as private."
             )
         lines = [f"Whatever is done with this release, {self._odds()}."]
+        if self.excludes:
+            lines.append(
+                f"It does not cover {self.excludes}; the promise holds only between data in which "
+                "this is the same."
+            )
         if self.contribution > 1:
             lines.append(
                 f"At most {self.contribution} records of one {self.unit} were used; further ones "
@@ -218,6 +228,7 @@ class Guarantee:
             "relation": str(self.relation),
             "contribution": self.contribution,
             "public": list(self.public),
+            "excludes": self.excludes,
             "basis": str(self.basis),
             "proof": self.proof,
             "ledger": self.ledger,
@@ -235,6 +246,7 @@ class Guarantee:
             relation=Relation.parse(document["relation"]),
             contribution=int(document["contribution"]),
             public=tuple(document["public"]),
+            excludes=document["excludes"],
             basis=Basis(document["basis"]),
             proof=document["proof"],
             ledger=document["ledger"],

@@ -134,6 +134,8 @@ class Method(ABC, Generic[DataT, ReleaseT]):
             relation=public.relation,
             contribution=public.contribution,
             public=public.assumptions(),
+            # Only data of which something public was taken from the private part have this.
+            excludes=getattr(public, "excludes", ""),
             basis=self.basis,
             proof=self.proof,
         )

@@ -34,6 +34,7 @@ def headline(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
         ("privacy loss", str(guarantee.loss)),
         ("for any one", f"{guarantee.unit} {guarantee.relation.words}"),
         meaning,
+        *((("not protected", guarantee.excludes),) if guarantee.excludes else ()),
         ("ground", "proved" if guarantee.basis is Basis.PROVED else "published"),
         ("account", guarantee.ledger or "not composed with other releases"),
     )

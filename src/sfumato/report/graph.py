@@ -134,10 +134,12 @@ def declared(release: Release) -> tuple[Section, ...]:
         names = ", ".join(map(str, public.labels[:MOST_LABELS]))
         facts.append(("their names", names + (", …" if public.nodes > MOST_LABELS else "")))
     if public.named_by_edges:
-        facts.append(("who declared them", "the custodian: those that some edge names"))
+        facts.append(("not protected", public.excludes))
+        source = "The nodes were taken from the private data and declared public by the custodian"
+    else:
+        source = "The nodes were declared before the release"
     words = Text(
-        "The nodes were declared before the release; who is joined to whom is private, and so is "
-        "how many edges there are. What is protected is one edge: somebody with ten of them is "
-        "protected ten times less."
+        f"{source}; who is joined to whom is private, and so is how many edges there are. What is "
+        "protected is one edge: somebody with ten of them is protected ten times less."
     )
     return (Section("declared", "What was declared", (words, Facts(tuple(facts))), "public.json"),)

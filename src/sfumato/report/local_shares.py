@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.local.estimation import Estimator
 from sfumato.local.shares import Shares
 from sfumato.local.survey import Item
-from sfumato.local.survey_answers import RespondentPublic, SurveyAnswers
+from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.survey_tally import SurveyTally
 from sfumato.report.blocks import Beside, Block, Facts, Grid, Listing, Picture, Section, Text
 from sfumato.report.drawing import FILL, INK, drawn, shortened
@@ -67,8 +67,8 @@ def _lead(tally: SurveyTally) -> str:
     items = tally.survey.items
     if tally.survey.share == "sample":
         items = (max(items, key=lambda item: item.epsilon),)
-    public = RespondentPublic(tuple(item.name for item in items))
-    promised = SurveyAnswers.to(items).guarantee(public).words()
+    method = SurveyAnswers.to(items)
+    promised = method.guarantee(method.public).words()
     return (
         "Every answer was randomised before it left the respondent's device. For what one "
         f"respondent sent each time they answered: {promised}"

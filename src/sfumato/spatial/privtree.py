@@ -113,11 +113,12 @@ class PrivTree(SpatialMethod):
         """Return the noise on weighted counts of so many nodes."""
         limit, relation = self.record_budget(public)
         share = 1 - Fraction(self.tree_share)
-        return count_noise((nodes,), limit.share(share), relation, moves=self._whole)
+        whole = self._whole
+        return count_noise((nodes,), limit.share(share), relation, moves=whole, largest=whole)
 
     @property
     def _whole(self) -> int:
-        """What the weights along a path add up to."""
+        """What the weights along a path add up to; of a tree of one node it is the only weight."""
         return WHOLE if self.counts == "tree" else 1
 
     def _weights(self, shape: TreeShape) -> NDArray[np.int64]:
@@ -178,7 +179,8 @@ class PrivTree(SpatialMethod):
         given = self._weights(shape)
         counted = np.flatnonzero(given)
         values = given[counted] * node_counts(data.counts, shape, counted)
-        measure_counts(counting, values, moves=self._whole, label=COUNTS)
+        whole = self._whole
+        measure_counts(counting, values, moves=whole, largest=whole, label=COUNTS)
 
     def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
         halvings = halvings_of(self.fan_out, public)

@@ -47,13 +47,20 @@ class Name(Constraint):
 class Groups(Constraint):
     """A group for each node."""
 
-    allowed = "a list that says the public group of each node, by name or number"
+    allowed = "the public group of each node: a dictionary by node, or a list in the nodes' order"
 
-    def parse(self, value: Any) -> tuple[int | str, ...]:
-        """Return the groups."""
-        if isinstance(value, str | Mapping):
+    def parse(self, value: Any) -> tuple[Any, ...]:
+        """Return the groups in order, or pairs of a node and its group."""
+        if isinstance(value, str):
             raise TypeError
-        return tuple(Name().parse(group) for group in value)
+        listed = list(value.items() if isinstance(value, Mapping) else value)
+        if not any(isinstance(item, list | tuple) for item in listed):
+            return tuple(Name().parse(group) for group in listed)
+        pairs = [tuple(map(Name().parse, item)) for item in listed]
+        if any(len(pair) != 2 for pair in pairs) or len({node for node, _ in pairs}) != len(pairs):
+            raise ValueError
+        # In an order of their own, so that equal dictionaries are written alike.
+        return tuple(sorted(pairs, key=lambda pair: str(pair[0])))
 
 
 @dataclass(frozen=True)
