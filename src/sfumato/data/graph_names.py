@@ -88,7 +88,8 @@ def _from_floats(series: pl.Series) -> tuple[pl.Series, pl.Series]:
     wholes = pl.select(pl.when(whole).then(series)).to_series().cast(pl.Int64)
     texts = pl.repeat(None, len(series), dtype=pl.String, eager=True)
     if broken.any():
-        texts = texts.scatter(broken.arg_true(), series_of(series.filter(broken).to_list()))
+        written = series_of(series.filter(broken).to_list()).str.strip_chars()
+        texts = texts.scatter(broken.arg_true(), written)
     return wholes, texts
 
 
