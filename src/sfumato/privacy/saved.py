@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, keys, registry
 from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
@@ -110,7 +111,7 @@ def _files(release: Release) -> dict[str, bytes]:
         **data_files,
         PUBLIC: pretty(origin.public.to_json()),
         **origin.transcript.to_files(),
-        README: _readme(release, sorted(data_files)).encode(errors="replace"),
+        README: escape(_readme(release, sorted(data_files)), lines=True).encode(),
     }
 
 
@@ -219,6 +220,10 @@ class Check:
     passed: bool
     words: str
     remark: bool = False
+
+    def __post_init__(self) -> None:
+        # Words may repeat what the folder says; they are shown as one line.
+        object.__setattr__(self, "words", escape(self.words))
 
     @property
     def mark(self) -> str:
