@@ -1,6 +1,6 @@
 """Auditors that nobody here wrote, on ten of our methods and four planted mutants.
 
-    python benchmarks/auditors.py --peer PYTHON [--dp-auditorium CHECKOUT] [--outputs 64000]
+    python benchmarks/auditors.py --peer PYTHON [--dp-auditorium CHECKOUT] [--outputs 10000]
 
 Run by hand. Outputs are drawn here, on made-up neighbouring data, and judged in the environment of
 `--peer`, by jax-privacy and privacy-estimates, which are on PyPI, and by the histogram and MMD
@@ -12,7 +12,7 @@ features (sfumato.audit.features), chosen on the first quarter of the outputs, w
 the testers do not see. The pair of a method is the canonical one with the largest loss in replay.
 
 The MMD tester cannot refute ε = 1: it rejects when the squared distance of the mean embeddings, at
-most 2, exceeds (e^ε − 1)², which is 2.95. It runs at ε = 1/4, with an eighth of the outputs.
+most 2, exceeds (e^ε − 1)², which is 2.95. It runs at ε = 1/4, with a quarter of the outputs.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="a Python interpreter with the testers")
     parser.add_argument("--dp-auditorium", metavar="CHECKOUT")
-    parser.add_argument("--outputs", type=int, default=64_000, help="on each data set")
+    parser.add_argument("--outputs", type=int, default=10_000, help="on each data set")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     tried_by: Counter[tuple[str, bool]] = Counter()
@@ -170,7 +170,7 @@ def main() -> None:
         ]
         if not testers:
             continue
-        outputs = given.outputs // 8 if testers == [MMD] else given.outputs
+        outputs = given.outputs // 4 if testers == [MMD] else given.outputs
         with (
             tempfile.TemporaryDirectory() as folder,
             ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool,

@@ -23,6 +23,7 @@ from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.engines.reading import Text, Wholes
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.forks import refuse_broken_fork
 
 __all__ = ["NAMED", "Dropped", "Graph", "GraphPublic", "read_graph"]
 
@@ -71,6 +72,7 @@ class Graph:
     _public: GraphPublic
 
     def __init__(self, edges: Any, nodes: Nodes = None, *, rows_about: int | None = None) -> None:
+        refuse_broken_fork()
         self._take(ends_of(edges), nodes, rows_about)
 
     def _take(self, ends: Ends, nodes: Nodes, rows_about: int | None) -> None:
@@ -157,6 +159,7 @@ def read_graph(
     rows_about
         As for `Graph`.
     """
+    refuse_broken_fork()
     graph = Graph.__new__(Graph)
     graph._take(file_ends(Path(path), columns=columns, comment=comment), nodes, rows_about)
     return graph

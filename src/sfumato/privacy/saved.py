@@ -21,6 +21,7 @@ from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, keys, registry
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
@@ -72,6 +73,7 @@ def pretty(document: Any) -> bytes:
 
 def save(release: Release, path: Path, *, key: Path | None) -> Path:
     """Write a release into a folder that is new or empty, whole or not at all."""
+    refuse_broken_fork()
     path = path.resolve()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
@@ -298,6 +300,7 @@ def verify(
     ledger
         The ledger in which the release should be booked.
     """
+    refuse_broken_fork()
     folder = Path(path)
     document, files = _read(folder)
     checks = [
