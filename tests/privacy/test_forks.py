@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 #: Runs in a fresh interpreter: forking the one of the tests, which has threads, proves nothing.
 PROGRAM = """
-import os, sys, warnings
+import os, signal, warnings
 warnings.simplefilter("ignore")  # Polars and Python warn of forks
 import numpy as np, polars as pl, sfumato as sf
 from pathlib import Path
@@ -24,6 +24,7 @@ def fork(work):
     child = os.fork()
     if child == 0:
         code = 1
+        signal.alarm(60)  # A child that hangs must not outlive the test.
         try:
             work()
             code = 0
