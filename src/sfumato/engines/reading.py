@@ -46,7 +46,9 @@ __all__ = [
     "written",
 ]
 
-MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+MISSING_TEXT = (
+    "", "NA", "N/A", "NaN", "nan", "NAN", "NaT", "nat", "NAT", "NULL", "null", "None",
+)  # fmt: skip
 """Texts that mean a missing value, unless a category has that very name."""
 
 UNREADABLE = "\x00"
