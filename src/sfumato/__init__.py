@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sfumato.catalogue import PUBLIC_NAMES
+from sfumato.privacy import forks as forks  # Notices forks from the first import on.
 
 if TYPE_CHECKING:
     from sfumato import audit

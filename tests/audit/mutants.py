@@ -125,9 +125,9 @@ def vanilla_sparse_vector(answers: list[int]) -> list[Any]:
     return said
 
 
-def binary_sparse_vector(answers: list[int]) -> list[bool]:
-    """BinarySVT at ε = 1: one threshold, and no end of positives."""
-    drawn = noise.discrete_laplace(len(answers) + 1, scale=2)
+def binary_sparse_vector(answers: list[int], epsilon: str = "1") -> list[bool]:
+    """BinarySVT: one threshold, and no end of positives."""
+    drawn = noise.discrete_laplace(len(answers) + 1, scale=2 / Fraction(epsilon))
     return [bool(noisy > 1 + drawn[0]) for noisy in np.array(answers) + drawn[1:]]
 
 

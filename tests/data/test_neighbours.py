@@ -177,3 +177,40 @@ def test_numbers_dates_and_names_of_one_column_do_not_depend_on_the_declared_kin
     assert Numbers(edges=(0, 1)).encode(pl.Series(["true"])).codes.tolist() == [0]
     assert not Dates(low=pd.Timestamp("2020-01-01").date(), high=pd.Timestamp("2020-01-02").date()
                      ).encode(pl.Series(["2020-01-01T10:00"])).faults  # fmt: skip
+
+
+def test_labels_of_two_axes_are_refused_and_not_read_as_something_else():
+    model = PrivateNaiveBayes(
+        epsilon=1,
+        schema={"x": ["a"], "y": {"kind": "category", "values": ["f", "m"], "outside": "other"}},
+        target="y",
+    )
+    X = pl.DataFrame({"x": ["a"]})
+    for labels in (np.array([["f"]]), pd.DataFrame({"f": ["m"]}), {"f": 1}, {"f"}, "f"):
+        with pytest.raises(sf.DataError, match="not a column, an array of one axis or a list"):
+            model._table(X, labels)
+
+
+def test_names_that_differ_in_capital_letters_only_are_refused_in_a_parquet_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"X": ["a"], "x": ["b"]}), path)
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(DataError, match="but for capital letters"):
+            read_table(path, {"x": ["a", "b"]}, engine=engine)
+
+
+def test_time_stamps_that_duckdb_cannot_count_are_refused_by_both_engines(tmp_path):
+    path = tmp_path / "t.parquet"
+    column = pa.array([2**61, 0], pa.timestamp("ms"))
+    pq.write_table(pa.table({"x": column}), path)
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(DataError, match="cannot be read as a Parquet file"):
+            read_table(path, Schema(columns=(Column("x", LENIENT["names"]),)), engine=engine)
+
+
+def test_the_largest_whole_numbers_of_duckdb_stay_large():
+    import duckdb
+
+    relation = duckdb.connect().sql(f"SELECT {2**128 - 1}::UHUGEINT AS x")
+    table = Table(relation, {"x": Numbers(edges=(0, 1, 2), outside="clamp")})
+    assert table.counts.codes(0).tolist() == [1]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engines.arrow import from_arrow
-from sfumato.engines.coding import Categories, Integers
+from sfumato.engines.coding import Categories, Integers, Numbers
+from sfumato.engines.errors import DataError
 from sfumato.engines.reading import (
     NONE,
     UNREADABLE,
@@ -194,3 +195,95 @@ def test_declared_missing_values_are_the_same_number_too():
     coding = Integers(low=0, high=5, missing="code", missing_values=("9", "1900-01-01"))
     found = coding.encode(series_of([9, 9.0, "09", date(1900, 1, 1), 1]))
     assert found.codes.tolist() == [6, 6, 6, 6, 1]
+
+
+#: A value in each form that programs give it, and the names or missing values among which it is.
+FAR = [10**20, 1e20, "1e20", "1e+20", "100000000000000000000", " 1.0E20", Decimal("1E20")]
+
+
+def test_numbers_of_any_size_are_the_names_that_denote_them():
+    names = Names(("1e20", "a", "-1e300"))
+    assert names.find(series_of(FAR)).tolist() == [0] * len(FAR)
+    assert names.find(pl.Series([1e20, 2.0, -1e300])).tolist() == [0, NONE, 2]
+    assert names.find(pl.Series([10**20], dtype=pl.Int128)).tolist() == [0]
+    # Beside the same number in digits, which is exact, a double may be either.
+    both = Names(("1e20", str(10**20), str(2**60)))
+    assert both.find(series_of(FAR)).tolist() == [UNSURE, UNSURE, 0, UNSURE, 1, UNSURE, UNSURE]
+    assert both.find(pl.Series([10**20], dtype=pl.Int128)).tolist() == [UNSURE]
+    assert both.find(pl.Series([2.0**60, 2.0**61])).tolist() == [UNSURE, NONE]
+
+
+def test_missing_values_of_any_size_are_found_in_every_form_or_refused():
+    coding = Numbers(edges=(0, 1, 1e30), missing="code", missing_values=(1e20, "1e+20", "999"))
+    assert coding.encode(series_of([*FAR, 999.0, 1e17])).codes.tolist() == [2] * 8 + [1]
+    # A whole number beyond 2**53 that was rounded may have been another.
+    coding = Numbers(edges=(0, 1, 1e18), missing="code", missing_values=(10**16 - 1,))
+    for column in ([10**16 - 1, 10**17], [str(10**16 - 1), "1e17"]):
+        assert coding.encode(pl.Series(column)).codes.tolist() == [2, 1]
+    assert coding.encode(pl.Series([1e17, None])).codes.tolist() == [1, 2]
+    (fault,) = coding.encode(pl.Series([1e16, 5.0])).faults
+    assert "floating point" in fault.wrong and fault.rows.tolist() == [0]
+
+
+def test_a_number_is_never_exactly_a_name_that_begins_with_a_blank():
+    names = Names(("1", " 1", " a", "a"))
+    assert names.find(series_of([1, "1", " a", "a"])).tolist() == [UNSURE, 0, 2, 3]
+    assert names.find(pl.Series([1])).tolist() == [UNSURE]
+
+
+def test_no_category_is_written_as_a_missing_number_beside_text():
+    with pytest.raises(ValueError, match="may be called 'nan'"):
+        Categories(values=("nan", "x"), missing="code")
+    assert Categories(values=("nan", "x")).encode(pl.Series(["nan"])).codes.tolist() == [0]
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_a_time_stamp_of_any_resolution_is_its_moment_or_unreadable(unit):
+    near, far = np.datetime64("2020-01-01T10:30", unit), np.datetime64(2**61 + 1, unit)
+    found = Days.read(series_of([near]))
+    assert found.values[0] == near.astype("M8[D]").astype(int) and not found.unreadable[0]
+    # What NumPy would make of it in microseconds is some other day.
+    assert Days.read(series_of([far])).unreadable[0] == (unit != "ns")
+
+
+def test_a_time_of_day_keeps_the_fraction_of_its_second():
+    times = [time(12), time(12, 0, 0, 1), time(12, 0, 0, 123000), None]
+    texts = series_of(times).to_list()
+    assert Text.read(pl.Series(times)).values.to_list() == texts
+    assert Text.read(from_arrow(pa.array(times))).values.to_list() == texts
+
+
+def no_text(kind):
+    """Return an Arrow column of text whose bytes are no text."""
+    ends = np.array([0, 1], dtype=np.int32).tobytes()
+    column = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(b"\xff")]
+    )
+    if kind == "dictionary":
+        return pa.DictionaryArray.from_arrays(pa.array([0]), column)
+    return pa.ListArray.from_arrays(pa.array([0, 1]), column) if kind == "list" else column
+
+
+@pytest.mark.parametrize("kind", ["plain", "dictionary", "list"])
+def test_arrow_text_that_is_none_is_refused_and_reaches_no_library_that_trusts_it(kind):
+    with pytest.raises(DataError, match="bytes that are not UTF-8"):
+        from_arrow(no_text(kind))
+
+
+DICTIONARIES = [
+    pa.array([Decimal("1.5"), None], pa.decimal256(60, 2)),
+    pa.array([2**61 + 1, None], pa.timestamp("s")),
+    pa.array([1, None]),
+    pa.array([b"1", None]),
+    pa.array([True, None]),
+    pa.array([], pa.float32()),
+]
+
+
+@pytest.mark.parametrize("values", DICTIONARIES, ids=lambda values: str(values.type))
+def test_entries_of_an_arrow_dictionary_are_read_as_they_are_outside_one(values):
+    entries = values.dictionary_encode()
+    for column in (entries, pa.chunked_array([entries, entries.slice(1)])):
+        plain = pa.chunked_array([values, *([values.slice(1)] if column is not entries else [])])
+        found = Text.read(from_arrow(column)).values.to_list()
+        assert found == Text.read(from_arrow(plain)).values.to_list()

@@ -1,6 +1,7 @@
 """Linear models of arrays: scikit-learn's own checks, what is learned, what is refused."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -203,3 +204,37 @@ def test_text_among_numbers_is_named_by_its_place_alone(kind):
     with pytest.raises(ValueError, match=r"the target must be numbers; row 0") as caught:
         regression().fit([[1.0], [2.0], [3.0]], ["SECRET", 1.0, 2.0])
     assert "SECRET" not in str(caught.value)
+
+
+SECRET = 4711.25
+STAMP = np.datetime64("2020-01-01")
+ODD = {
+    "complex": (np.array([[SECRET + 1j], [2.0]]), [1.0, 2.0], "Complex data not supported"),
+    "complex target": ([[1.0], [2.0]], [SECRET + 1j, 2.0], "Complex data not supported"),
+    "one axis": ([SECRET, 2.0], [1.0, 2.0], "two axes"),
+    "text in lists": ([[["4711"]], [["x4711"]]], [1.0, 2.0], "two axes"),
+    "records": (np.array([("x4711",)] * 2, dtype=[("a", "U6")]).reshape(2, 1), [1, 2], "records"),
+    "one text": ("4711", [1.0, 2.0], "two axes"),
+    "text twice": (
+        pd.DataFrame([["x4711", 1], [2, 3]], columns=["a", "a"]), [1.0, 2.0], "holds text",
+    ),
+    "too large": ([[4711 * 10**400], [1]], [1.0, 2.0], "double precision"),
+    "dates": (np.array([[STAMP], [STAMP]]), [1.0, 2.0], "dates or spans of time"),
+    "a frame of dates": (pd.DataFrame({"a": [STAMP, STAMP]}), [1.0, 2.0], "dates or spans"),
+    "spans": ([[1.0], [2.0]], np.array([1, 2], dtype="m8[s]"), "dates or spans of time"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_is_no_number_is_refused_without_a_value(kind):
+    # Dates would be counts of a unit that the finest of all rows decides.
+    X, y, words = ODD[kind]
+    with pytest.raises(ValueError, match=words) as caught:
+        regression().fit(X, y)
+    assert "4711" not in str(caught.value) and "4.711" not in str(caught.value)
+
+
+def test_labels_that_make_all_others_complex_are_refused_without_a_value():
+    with pytest.raises(ValueError, match="Complex data not supported") as caught:
+        classifier().fit([[1.0], [2.0]], [4711, 1j])
+    assert "4711" not in str(caught.value) and "4.711" not in str(caught.value)

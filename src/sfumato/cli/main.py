@@ -7,7 +7,8 @@ it runs, so that help and completion answer at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -30,11 +31,23 @@ from sfumato.cli import (
 )
 from sfumato.cli.exits import EPILOG, ExitCode, Failure
 from sfumato.cli.screen import write_json
+from sfumato.privacy.escaping import escape
 
 ORDER = (
     "demo", "table", "regress", "points", "sequences", "graph", "collect",
     "ledger", "verify", "report", "audit", "attack", "keygen",
 )  # fmt: skip
+
+
+@contextmanager
+def _escaping_usage_errors() -> Iterator[None]:
+    """Escape what an error of the command line repeats of it: a file name may hold anything."""
+    try:
+        yield
+    except Exception as wrong:
+        if hasattr(wrong, "format_message") and isinstance(getattr(wrong, "message", None), str):
+            wrong.message = escape(wrong.message)  # type: ignore[attr-defined]
+        raise
 
 
 class Answering(TyperGroup):
@@ -43,6 +56,16 @@ class Answering(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands in the order in which a custodian needs them."""
         return sorted(self.commands, key=ORDER.index)
+
+    def make_context(self, *words: Any, **extra: Any) -> Any:
+        """Read the command line."""
+        with _escaping_usage_errors():
+            return super().make_context(*words, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was read."""
+        with _escaping_usage_errors():
+            return super().invoke(ctx)
 
     def main(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.progress import listening
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class DelayedBar:
 
     def tell(self, what: str, done: int, total: int | None) -> None:
         """Follow the work; harmless before the bar has appeared."""
-        self._progress.update(self._task, description=what, completed=done, total=total)
+        self._progress.update(self._task, description=escape(what), completed=done, total=total)
 
     def stop(self) -> None:
         """Make the bar vanish."""

@@ -1,7 +1,7 @@
 """What a command shows: its answer on the output, everything else beside it.
 
 With `--json` the output is one JSON document and nothing else, whether the command succeeds or
-fails. No private value is ever shown.
+fails. No private value is ever shown, and no character of a file reaches a terminal as a command.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Screen:
     """
 
     def __init__(self, as_json: bool) -> None:
-        from rich.console import Console
+        from sfumato.cli.console import EscapingConsole
 
         self.as_json = as_json
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -48,12 +48,15 @@ class Screen:
             sys.stdout.reconfigure(errors="backslashreplace")
         # A file or a pipe has no width of its own: tables are as wide as they need to be.
         wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
-        self.out = Console(highlight=False, markup=False, emoji=False, width=wide)
-        self.side = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self.out = EscapingConsole(width=wide)
+        self.side = EscapingConsole(stderr=True)
 
     def note(self, words: str, style: str = "dim") -> None:
-        """Say something beside the answer."""
-        self.side.print(words, style=style, soft_wrap=not self.side.is_terminal)
+        """Say something beside the answer, in one line or in several."""
+        first, *further = words.split("\n")
+        # Further lines are indented: what a file put after a newline never stands at the margin.
+        for line in (first, *(line if line.startswith("  ") else f"  {line}" for line in further)):
+            self.side.print(line, style=style, soft_wrap=not self.side.is_terminal)
 
     def working(self, what: str) -> AbstractContextManager[None]:
         """Show progress beside the answer, on a terminal, if it takes more than a second."""
@@ -81,7 +84,9 @@ def write_json(document: dict[str, Any]) -> None:
     """Write the one document of a command; what is not text in a file name becomes `?`."""
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     whole = json.loads(text.encode("utf-8", errors="replace"))
-    sys.stdout.write(json.dumps(whole, indent=2, allow_nan=False) + "\n")
+    # JSON leaves this one control character as it is.
+    shown = json.dumps(whole, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    sys.stdout.write(shown + "\n")
     sys.stdout.flush()
 
 
@@ -102,7 +107,7 @@ def answering(as_json: bool) -> Iterator[Screen]:
     except (Exception, KeyboardInterrupt, typer.Abort) as error:
         failure = explain(error)
         if failure.code is ExitCode.UNEXPECTED and os.environ.get("SFUMATO_TRACEBACK"):
-            traceback.print_exc()
+            screen.side.out(traceback.format_exc())
         if as_json:
             write_json(failure.to_json())
         screen.note(f"sfumato: {failure.message}", style="bold red")

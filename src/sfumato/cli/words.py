@@ -28,7 +28,8 @@ def show_plan(console: Console, plan: Plan) -> None:
     console.print(f"Plan of {plan.method}: {plan.guarantee}", soft_wrap=not console.is_terminal)
     if not console.is_terminal:
         # A file or a pipe gets every line whole.
-        console.print(str(plan).partition("\n")[2], soft_wrap=True)
+        for line in str(plan).split("\n")[1:]:
+            console.print(line, soft_wrap=True)
         return
     grid = Table("what", "loss", "noise", "expected error", box=box.SIMPLE_HEAD)
     for step in plan.steps:

@@ -7,7 +7,7 @@ missing values here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +146,16 @@ def column_of(values: Any, name: str | None = None) -> pl.Series:
                 # In an array with one of them NumPy makes spans of numbers and truth values too.
                 wrong="the values are stored as spans of time, which are neither numbers nor text",
                 remedy="Convert them to a number of days or of seconds.",
+            )
+        )
+    if getattr(values, "ndim", 1) != 1 or isinstance(
+        values, str | bytes | Mapping | Set | pl.DataFrame
+    ):
+        raise DataError(
+            Problem(
+                field=name,
+                wrong="the values are not a column, an array of one axis or a list",
+                remedy="Give a single column; an array of one column is flattened with ravel().",
             )
         )
     if isinstance(values, pl.Series):

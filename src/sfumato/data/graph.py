@@ -23,6 +23,7 @@ from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.engines.reading import series_of
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.forks import refuse_broken_fork
 
 __all__ = ["NAMED", "Dropped", "Graph", "GraphPublic", "read_graph"]
 
@@ -85,6 +86,7 @@ class Graph:
         adjacency: bool = False,
         rows_about: int | None = None,
     ) -> None:
+        refuse_broken_fork()
         self._take(ends_of(edges, adjacency=adjacency), nodes, rows_about)
 
     def _take(self, ends: Ends, nodes: Nodes, rows_about: int | None) -> None:
@@ -177,6 +179,7 @@ def read_graph(
     rows_about
         As for `Graph`.
     """
+    refuse_broken_fork()
     place = Path(path)
     if skip_lines is not None and (type(skip_lines) is not int or skip_lines < 0):
         raise ValueError(f"skip_lines must be a whole number from 0 on; got {skip_lines!r}")

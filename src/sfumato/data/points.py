@@ -22,6 +22,7 @@ from sfumato.engines.files import TableFile
 from sfumato.engines.memory_points import MemoryPoints
 from sfumato.engines.point_intake import TakenPoints, stream_points, take_points
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Points:
         outside: str = "refuse",
         geographic: bool = False,
     ) -> None:
+        refuse_broken_fork()
         _check_source(values)
         if names is None and not is_array(values):
             own = person if isinstance(person, str) else None
@@ -206,6 +208,7 @@ def read_points(
     DataError
         As for `Points`, and for a CSV file that is not strictly one.
     """
+    refuse_broken_fork()
     public = _declared(
         bounds,
         names=columns,

@@ -19,6 +19,7 @@ from sfumato.data.sequence_files import FIRST, SequenceFile
 from sfumato.data.sequence_reading import Coded, coded_sequences, first_of_each
 from sfumato.data.sequences_public import SequencesPublic
 from sfumato.engines.memory_sequences import MemorySequences
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["Sequences", "SequencesPublic", "read_sequences"]
@@ -74,6 +75,7 @@ class Sequences:
         max_sequences: int | None = None,
         rows_about: int | None = None,
     ) -> None:
+        refuse_broken_fork()
         declared = _declared(alphabet, unit, relation, person, max_sequences, rows_about)
         coded = coded_sequences(sequences, Alphabet(declared.alphabet))
         self._take(coded, declared, person)
@@ -185,6 +187,7 @@ def read_sequences(
     DataError
         As for `Sequences`; problems are named by the line. Also if the file cannot be read.
     """
+    refuse_broken_fork()
     declared = _declared(alphabet, unit, relation, person, max_sequences, rows_about)
     file = SequenceFile(Path(path), separator=separator, skip_lines=skip_lines)
     leading = isinstance(person, str) and person == FIRST

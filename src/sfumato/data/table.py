@@ -24,6 +24,7 @@ from sfumato.engines.coding import Generator
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import Recipe, Taken, take
 from sfumato.engines.memory import CodeTable, code_type
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["Table", "TablePublic", "read_table"]
@@ -200,6 +201,7 @@ class Table:
         *,
         finely: bool = False,
     ) -> None:
+        refuse_broken_fork()
         declared = Schema.of(schema)
         declared.require_confirmed()
         recipe = declared.recipe
@@ -318,6 +320,7 @@ def read_table(
         As for `Table`, and for a CSV file that is not strictly one: a row with too few or too
         many fields, a stray quote, mixed line ends, or text that is not UTF-8.
     """
+    refuse_broken_fork()
     declared = Schema.of(schema)
     declared.require_confirmed()
     file = TableFile(Path(path), separator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.engines.errors import Problem, without_values
 from sfumato.engines.reading import moments, series_of
 
 if TYPE_CHECKING:
@@ -17,11 +18,34 @@ def from_arrow(column: Any) -> pl.Series:
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+        # What follows is about types of values.
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        decoded = [chunk.dictionary_decode() for chunk in chunks]
+        return from_arrow(pa.chunked_array(decoded, type=kind.value_type))
     if pa.types.is_timestamp(kind):
         return _stamps(column, kind.unit)
+    if _is_text(kind) or pa.types.is_dictionary(kind) or pa.types.is_nested(kind):
+        # Polars trusts the bytes to be text and reads outside its memory where they are not.
+        without_values(lambda: column.validate(full=True), pa.ArrowException, _no_text)
     # Polars does not refuse this one with an exception but panics.
     series = None if pa.types.is_decimal256(kind) else _known(column)
     return series_of(column.to_pylist()) if series is None else series
+
+
+def _is_text(kind: Any) -> bool:
+    """Tell whether a type is one of the types of text."""
+    import pyarrow as pa
+
+    views = getattr(pa.types, "is_string_view", lambda _: False)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or views(kind))
+
+
+def _no_text() -> Problem:
+    return Problem(
+        wrong="an Arrow column of text holds bytes that are not UTF-8",
+        remedy="Convert it to UTF-8, or give its type as binary.",
+    )
 
 
 def _stamps(column: Any, unit: str) -> pl.Series:

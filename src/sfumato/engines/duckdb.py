@@ -133,8 +133,14 @@ def _narrowed(relation: Any, names: Sequence[str]) -> Any:
     """Return a relation with some of its columns only."""
     with importing("DuckDB", "duckdb"):
         import duckdb
-    chosen = ", ".join(_quoted(name, '"') for name in names)
+    types = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
+    chosen = ", ".join(_handed_on(_quoted(name, '"'), types[name]) for name in names)
     return without_values(lambda: relation.project(chosen), duckdb.Error, _query_failed)
+
+
+def _handed_on(name: str, kind: str) -> str:
+    """Return how a column is selected; DuckDB makes negative numbers of those from 2**127 on."""
+    return f"CAST({name} AS VARCHAR) AS {name}" if kind == "UHUGEINT" else name
 
 
 def _quoted(text: str, mark: str) -> str:

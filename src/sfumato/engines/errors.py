@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sfumato.privacy.escaping import escape
+
 __all__ = ["DataError", "Problem", "importing", "without_values"]
 
 Result = TypeVar("Result")
@@ -61,7 +63,7 @@ class DataError(ValueError):
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         found = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.problems: tuple[Problem, ...] = found
-        lines = [str(problem) for problem in found[:SHOWN]]
+        lines = [escape(str(problem)) for problem in found[:SHOWN]]
         if len(found) > SHOWN:
             lines.append(f"and {len(found) - SHOWN} more problems")
         several = f"{len(found)} problems:\n  - " + "\n  - ".join(lines)

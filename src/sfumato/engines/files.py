@@ -37,6 +37,9 @@ MANY_VALUES = 2**27
 MOST_DIGITS = 38
 """Of a decimal number in a Parquet file; DuckDB makes doubles of longer ones."""
 
+MOST_MILLISECONDS = (2**63 - 1) // 1000
+"""Of a time stamp in a Parquet file, which DuckDB counts in microseconds."""
+
 DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """What unpacking a file that is damaged or cut short raises."""
 
@@ -182,6 +185,8 @@ class TableFile:
             (pl.exceptions.PolarsError, *DAMAGED),
             self.unreadable,
         )
+        if self.parquet and any(_is_too_far(frame[name]) for name in names):
+            raise DataError(self._damaged())
         return {name: frame[name] for name in names}
 
     def _frame(self, names: Sequence[str]) -> pl.DataFrame:
@@ -229,6 +234,16 @@ class TableFile:
             )
             for name in names
             if not _is_plain(types[name])
+        ]
+        problems += [
+            Problem(
+                field=name,
+                wrong="another column has the same name but for capital letters, which DuckDB does "
+                "not tell apart",
+                remedy="Give every column a name of its own.",
+            )
+            for name in names
+            if [other.lower() for other in types].count(name.lower()) > 1
         ]
         if problems:
             raise DataError(problems)
@@ -301,6 +316,16 @@ def _is_plain(kind: Any) -> bool:
         return (kind.precision or MOST_DIGITS) <= MOST_DIGITS
     plain = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Null)
     return kind in plain or isinstance(kind, pl.Datetime) or bool(kind.is_numeric())
+
+
+def _is_too_far(series: pl.Series) -> bool:
+    """Tell whether a time stamp has no count of microseconds, by which DuckDB reads it."""
+    import polars as pl
+
+    if series.dtype != pl.Datetime("ms"):
+        return False
+    counts = series.to_physical()
+    return bool(((counts > MOST_MILLISECONDS) | (counts < -MOST_MILLISECONDS)).any())
 
 
 def _refuse_no_text(path: Path) -> None:

@@ -46,7 +46,9 @@ __all__ = [
     "written",
 ]
 
-MISSING_TEXT = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+MISSING_TEXT = (
+    "", "NA", "N/A", "NaN", "nan", "NAN", "NaT", "nat", "NAT", "NULL", "null", "None",
+)  # fmt: skip
 """Texts that mean a missing value, unless a category has that very name."""
 
 UNREADABLE = "\x00"
@@ -135,10 +137,21 @@ def _written_moment(value: np.datetime64) -> str | None:
     if np.isnat(value):
         return None
     unit = np.datetime_data(value.dtype)[0]
-    return f" {value.astype('M8[us]' if unit in _FINE else 'M8[s]')}"
+    # NumPy's own text, completed: far years would overflow in a finer unit.
+    fine = unit in ("ns", "ps", "fs", "as")
+    return f" {value.astype('M8[us]') if fine else value}{_REST.get(unit, '')}"
 
 
-_FINE = ("ms", "us", "ns", "ps", "fs", "as")
+_REST = {
+    "Y": "-01-01T00:00:00",
+    "M": "-01T00:00:00",
+    "W": "T00:00:00",
+    "D": "T00:00:00",
+    "h": ":00:00",
+    "m": ":00",
+    "ms": "000",
+}
+"""What NumPy leaves out of the text of a time stamp of a coarser unit."""
 
 
 def _is_unicode(value: str) -> bool:
@@ -207,7 +220,8 @@ def _plain(series: pl.Series) -> pl.Series:
     import polars as pl
 
     kind = series.dtype
-    if kind in (pl.Binary, pl.Object):
+    if kind in (pl.Binary, pl.Object, pl.Time):
+        # Polars writes a time of day without the fraction of its second.
         return series_of(series.to_list())
     if isinstance(kind, pl.Decimal):
         # The decimal's own digits, since a cast to double may round in another way.
@@ -218,8 +232,8 @@ def _plain(series: pl.Series) -> pl.Series:
         return series
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         return series
-    if kind in (pl.Time, pl.Null):
-        return " " + series.cast(pl.String)
+    if kind == pl.Null:
+        return series.cast(pl.String)
     return _only(pl.repeat(UNREADABLE, len(series), eager=True), series.is_not_null())
 
 
@@ -565,11 +579,12 @@ class Names:
         series = _plain(series)
         if series.dtype != pl.String:
             return self._find_typed(series)
-        numbers = list(range(len(self.names)))
-        exact = series.replace_strict(
-            list(self.names), numbers, default=None, return_dtype=pl.Int64
-        )
-        codes = exact.fill_null(NONE).to_numpy().copy()
+        codes = np.full(len(series), NONE, dtype=np.int64)
+        if self._exact:
+            exact = series.replace_strict(
+                list(self._exact), list(self._exact.values()), default=None, return_dtype=pl.Int64
+            )
+            codes = exact.fill_null(NONE).to_numpy().copy()
         rest = (codes == NONE) & _mask(series.is_not_null())
         if rest.any():
             codes[rest] = self._find_trimmed(series.filter(rest).str.strip_chars())
@@ -603,9 +618,18 @@ class Names:
             codes = self._numbers.find(series)
         if self._digits is not None:
             # Numbers as large as this are rare, and are looked up by their digits.
-            far = np.abs(Floats.read(series).values) >= EXACT
+            far = (np.abs(Floats.read(series).values) >= EXACT) & (codes == NONE)
             codes[far] = self._digits.find(Text.read(series.filter(far)).values.str.strip_chars())
         return codes
+
+    @cached_property
+    def _exact(self) -> dict[str, int]:
+        """The place of each name that a text may be exactly.
+
+        A number is written with a blank before it, so a twin that begins with one is none of them.
+        """
+        places = enumerate(self.names)
+        return {n: p for p, n in places if p not in self._twins or not n.startswith(" ")}
 
     @cached_property
     def _texts(self) -> pl.Series:
@@ -615,11 +639,11 @@ class Names:
 
     @cached_property
     def _numbers(self) -> _Keys | None:
-        """The names that are numbers told apart by doubles."""
+        """The names that are numbers, but for whole numbers that doubles do not tell apart."""
         floats = Floats.read(self._texts)
-        there = ~floats.missing & ~floats.unreadable
-        there &= (np.abs(floats.values) < EXACT) | ~np.isfinite(floats.values)
-        return _Keys.of(_number_keys, floats.values, there)
+        digits = _mask(_large_digits(self._texts).is_not_null())
+        there = ~floats.missing & ~floats.unreadable & ~digits
+        return _Keys.of(_number_keys, floats.values, there, digits)
 
     @cached_property
     def _moments(self) -> _Keys | None:
@@ -660,16 +684,31 @@ class _Keys:
     twins: frozenset[int]
 
     @classmethod
-    def of(cls, reader: Any, values: NDArray[Any], there: Mask) -> _Keys | None:
-        """Return the keys of the names that have one."""
+    def of(
+        cls, reader: Any, values: NDArray[Any], there: Mask, rivals: Mask | None = None
+    ) -> _Keys | None:
+        """Return the keys of the names that have one.
+
+        Parameters
+        ----------
+        reader
+            What reads the keys of a column, and which values have one.
+        values, there
+            The keys of the names, and which names have one.
+        rivals
+            Names that are looked up in another way, and are twins of those with the same key.
+        """
         if not there.any():
             return None
         own = np.flatnonzero(there)
+        other = np.flatnonzero(_nothing(len(there)) if rivals is None else rivals)
         keys, first, group, many = np.unique(
             values[own], return_index=True, return_inverse=True, return_counts=True
         )
-        places = np.where(many == 1, own[first], UNSURE)
-        return cls(reader, keys, places, frozenset(own[many[group] > 1].tolist()))
+        shared = (many > 1) | np.isin(keys, values[other])
+        places = np.where(shared, UNSURE, own[first])
+        twins = [*own[shared[group]], *other[np.isin(values[other], keys)]]
+        return cls(reader, keys, places, frozenset(int(place) for place in twins))
 
     def find(self, series: pl.Series) -> NDArray[np.int64]:
         """Return the place of each value."""
@@ -681,12 +720,13 @@ class _Keys:
 
 def _large_digits(text: pl.Series) -> pl.Series:
     """Return whole numbers of 2**53 and more in their shortest digits, null for all other text."""
-    short = text.str.strip_chars().str.replace(r"^\+?(-?)0*([0-9]+)$", "$1$2")
+    stripped = text.str.strip_chars()
+    short = stripped.str.replace(r"^\+?(-?)0*([0-9]+)$", "$1$2")
     floats = Floats.read(short)
     far = (np.abs(floats.values) >= EXACT) & ~floats.unreadable & ~floats.missing
     import polars as pl
 
-    return _only(short, pl.Series(far) & text.str.contains(_DIGITS))
+    return _only(short, pl.Series(far) & stripped.str.contains(_DIGITS))
 
 
 class _Digits:
@@ -700,6 +740,7 @@ class _Digits:
                 self._places.setdefault(text, []).append(place)
         shared = [places for places in self._places.values() if len(places) > 1]
         self.twins = frozenset(place for places in shared for place in places)
+        self._doubles = np.unique(Floats.read(digits.drop_nulls()).values)
 
     def find(self, text: pl.Series) -> NDArray[np.int64]:
         """Return the place of each text; a number that may have been rounded may be several."""
@@ -710,7 +751,8 @@ class _Digits:
         found = short.replace_strict(
             list(single), list(single.values()), default=NONE, return_dtype=pl.Int64
         )
-        rounded = Wholes.read(text).rounded
+        # What is another double was none of them before it was rounded.
+        rounded = Wholes.read(text).rounded & np.isin(Floats.read(text).values, self._doubles)
         return np.where(rounded, UNSURE, found.fill_null(NONE).to_numpy())
 
 

@@ -30,6 +30,7 @@ from sfumato.privacy.budget import (
     _Account,
 )
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Provenance, Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
@@ -100,6 +101,7 @@ def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee
 
 def prepare(method: AnyMethod, public: Any) -> Recipe:
     """Check everything that can be checked without data or budget, and write down the recipe."""
+    refuse_broken_fork()
     method.check(public)
     check_headline(method)
     method.plan(public)

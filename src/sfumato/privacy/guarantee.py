@@ -13,6 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
 from sfumato.privacy.rounding import exp_up, round_up
 
@@ -145,13 +146,13 @@ class Guarantee:
 
     def __str__(self) -> str:
         if self.caveat:
-            return f"no guarantee: {self.caveat}"
+            return escape(f"no guarantee: {self.caveat}")
         composed = (
             f"composed in {self.ledger}" if self.ledger else "not composed with other releases"
         )
         also = "".join(f" (also {loss})" for loss in self.also)
         but = f", except for {self.excludes}" if self.excludes else ""
-        return (
+        return escape(
             f"{self.loss}{also} for any one {self.unit} {self.relation.words}{but}, "
             f"{self.basis}, {composed}"
         )
@@ -159,7 +160,7 @@ class Guarantee:
     def words(self) -> str:
         """Return the promise in plain words, for a report or an ethics board."""
         if self.caveat:
-            return f"This is not a private release: {self.caveat}. Do not publish it."
+            return escape(f"This is not a private release: {self.caveat}. Do not publish it.")
         if self.basis is Basis.PUBLISHED:
             return (
                 "This release reproduces a published method whose proof of privacy does not hold. "
@@ -183,7 +184,7 @@ class Guarantee:
             if self.ledger
             else "It was not composed with other releases of the same data: losses add up."
         )
-        return " ".join(lines)
+        return escape(" ".join(lines))
 
     def _odds(self) -> str:
         """Return what an onlooker can learn, as a change of odds or of probabilities."""

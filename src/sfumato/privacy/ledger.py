@@ -43,7 +43,9 @@ class Ledger:
     """The durable account of one data set.
 
     Make one with `Ledger.create` and find it again with `Ledger.open`. The object holds no open
-    file: it can be shared between threads, and used after a fork or in another process.
+    file: it can be shared between threads, and used after a fork or in another process. Data and
+    releases cannot follow everywhere: in a child that was forked after its parent used Polars they
+    are refused before anything is booked. Use `multiprocessing.get_context("spawn")`.
     """
 
     def __init__(self, store: Store, account: Account) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger_reading import (
     read_fingerprint,
@@ -84,7 +85,7 @@ class Entry:
         return f"{self.ledger}#{self.number}"
 
     def __str__(self) -> str:
-        return (
+        return escape(
             f"{self.reference} {self.time} {self.kind} {self.method}: {self.charged}, {self.status}"
         )
 

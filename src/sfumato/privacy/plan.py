@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 
@@ -61,7 +62,10 @@ class Plan:
 
     def __str__(self) -> str:
         rows = [("what", "loss", "noise", "expected error")]
-        rows += [(step.what, str(step.loss), step.noise, step.error) for step in self.steps]
+        rows += [
+            (escape(step.what), str(step.loss), escape(step.noise), escape(step.error))
+            for step in self.steps
+        ]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         lines = [f"Plan of {self.method}: {self.guarantee}", ""]
         for number, row in enumerate(rows):
@@ -69,7 +73,7 @@ class Plan:
             lines.append("  " + "  ".join(cells).rstrip())
             if number == 0:
                 lines.append("  " + "  ".join("-" * width for width in widths))
-        lines += ["", *(f"  {note}" for note in self.notes)] if self.notes else []
+        lines += ["", *(f"  {escape(note)}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:

@@ -7,10 +7,13 @@ it writes plain files only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
@@ -49,6 +52,13 @@ class Release(ABC):
 
     kind: ClassVar[str]
     _provenance: Provenance | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Escape the words of every kind of release: they repeat names out of files."""
+        super().__init_subclass__(**options)
+        if "words" in vars(cls):
+            own: Callable[[Any], str] = vars(cls)["words"]
+            cls.words = wraps(own)(lambda self: escape(own(self)))  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         """Return what it is in one line: the kind, what is promised, and the method."""

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, keys, registry
 from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.escaping import escape
+from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
@@ -71,6 +73,7 @@ def pretty(document: Any) -> bytes:
 
 def save(release: Release, path: Path, *, key: Path | None) -> Path:
     """Write a release into a folder that is new or empty, whole or not at all."""
+    refuse_broken_fork()
     path = path.resolve()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
@@ -110,7 +113,7 @@ def _files(release: Release) -> dict[str, bytes]:
         **data_files,
         PUBLIC: pretty(origin.public.to_json()),
         **origin.transcript.to_files(),
-        README: _readme(release, sorted(data_files)).encode(errors="replace"),
+        README: escape(_readme(release, sorted(data_files)), lines=True).encode(),
     }
 
 
@@ -220,6 +223,10 @@ class Check:
     words: str
     remark: bool = False
 
+    def __post_init__(self) -> None:
+        # Words may repeat what the folder says; they are shown as one line.
+        object.__setattr__(self, "words", escape(self.words))
+
     @property
     def mark(self) -> str:
         """How a line about it begins."""
@@ -293,6 +300,7 @@ def verify(
     ledger
         The ledger in which the release should be booked.
     """
+    refuse_broken_fork()
     folder = Path(path)
     document, files = _read(folder)
     checks = [

@@ -7,6 +7,7 @@ aloud, and no text is taken for a formula.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -77,7 +78,10 @@ def inlined(name: str, make: Callable[[], Any]) -> str:
 def _inline(figure: Any) -> str:
     """Return a figure as markup: no prolog, no size in points, no date."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        # Texts are drawn by the reader's fonts: what Matplotlib's own font lacks does not matter.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     body = text[text.index("<svg") :]
     opening, rest = body.split(">", 1)

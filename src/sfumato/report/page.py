@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import REPORT, Verification, verify
 from sfumato.report import generic
@@ -50,10 +51,22 @@ def templates(*packages: str) -> Environment:
     return Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
+        # Before HTML is escaped: a browser obeys the characters that set the direction of writing.
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printable(value: Any) -> Any:
+    """Return a value of a template with unprintable characters replaced by their codes."""
+    if not isinstance(value, str):
+        return value
+    if hasattr(value, "__html__"):
+        # Markup: a picture, whose texts Matplotlib quoted, or a part of the page itself.
+        return type(value)(escape(value, lines=True))
+    return escape(value)
 
 
 def report_page(

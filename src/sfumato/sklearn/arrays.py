@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,17 @@ from sfumato.data.table import Table
 
 __all__ = [
     "TARGET",
+    "checked",
     "feature_frame",
     "feature_names",
     "limits",
     "private_table",
     "real_target",
-    "refuse_text",
+    "refuse_odd",
 ]
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 #: The column that the target becomes.
 TARGET = "target"
@@ -78,8 +81,8 @@ def _pairs(bounds: Any, count: int) -> list[tuple[float, float]]:
     return list(zip(*ends, strict=True))
 
 
-def refuse_text(values: Any, what: str) -> None:
-    """Refuse text that is no number, by where it is and never by what it says.
+def refuse_odd(values: Any, what: str, *, features: bool = False, words: bool = False) -> None:
+    """Refuse what scikit-learn would quote, or would read by a type that other rows gave it.
 
     Parameters
     ----------
@@ -87,19 +90,24 @@ def refuse_text(values: Any, what: str) -> None:
         An array, a list or a frame; what cannot be read as one is left to whoever reads it next.
     what
         What is refused, for messages: the features or the target.
+    features
+        Whether there must be two axes, rows and columns.
+    words
+        Whether text is allowed.
     """
-    names = getattr(values, "columns", None)
-    if names is None:
-        try:
-            array = np.asarray(values)
-        except (TypeError, ValueError):
-            # Rows of unlike lengths and the like: scikit-learn says so without their values.
+    if hasattr(values, "toarray"):
+        return  # A sparse matrix, which scikit-learn refuses by its type.
+    named = _columns(values)
+    if features and (named is None or any(name is None for name, _ in named)):
+        if named is None:
             return
-        named: Any = enumerate(array.T) if array.ndim == 2 else [(None, array)]
-    else:
-        named = ((name, np.asarray(values[name])) for name in names)
-    for name, column in named:
-        if column.dtype.kind not in "OSU" or column.ndim != 1:
+        raise ValueError(
+            f"{what} must have two axes, a row a record. Reshape your data: "
+            "array.reshape(-1, 1) for a single feature, array.reshape(1, -1) for a single record"
+        )
+    for name, column in named or ():
+        _refuse_odd_column(what if name is None else f"column {name!r} of {what}", column)
+        if words or column.dtype.kind not in "OSU" or column.ndim != 1:
             continue
         row = next((place for place, cell in enumerate(column) if _is_word(cell)), None)
         if row is not None:
@@ -108,6 +116,49 @@ def refuse_text(values: Any, what: str) -> None:
                 f"{what} must be numbers; {where} (counted from 0) holds text. "
                 "Leave the row or the column out, or turn its words into numbers"
             )
+
+
+def _columns(values: Any) -> list[tuple[Any, NDArray[Any]]] | None:
+    """Return columns with their names; a single axis has none, and what is no array is nothing."""
+    names = getattr(values, "column_names", getattr(values, "columns", None))
+    if hasattr(values, "iloc") and names is not None:
+        # By place, since pandas allows a name twice.
+        return [(name, np.asarray(values.iloc[:, i])) for i, name in enumerate(names)]
+    if names is not None:
+        return [(name, np.asarray(values[name])) for name in names]
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        # Rows of unlike lengths and the like: scikit-learn says so without their values.
+        return None
+    return list(enumerate(array.T)) if array.ndim == 2 else [(None, array)]
+
+
+def _refuse_odd_column(which: str, column: NDArray[Any]) -> None:
+    """Refuse a type whose values are no numbers, though a conversion would make some of them."""
+    if column.dtype.kind == "c":
+        # scikit-learn says so too, and prints them.
+        raise ValueError(f"Complex data not supported: {which} must be real numbers")
+    if column.dtype.kind in "mM":
+        # As numbers they would count a unit that the finest of all rows decides.
+        raise ValueError(
+            f"{which} must be numbers, and is stored as dates or spans of time; turn them into a "
+            "number of days or of seconds"
+        )
+    if column.dtype.kind == "V":
+        raise ValueError(f"{which} must be numbers, one in a cell; it is stored as records")
+
+
+def checked(check: Callable[[], Result], what: str) -> Result:
+    """Run a check of scikit-learn, whose message about a value that is no number quotes it."""
+    try:
+        return check()
+    except OverflowError:
+        pass
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise ValueError(f"{what} must be numbers that double precision can hold; some value is none")
 
 
 def _is_word(cell: Any) -> bool:

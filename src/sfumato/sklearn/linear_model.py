@@ -17,12 +17,13 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.registry import resolve
 from sfumato.sklearn.arrays import (
     TARGET,
+    checked,
     feature_frame,
     feature_names,
     limits,
     private_table,
     real_target,
-    refuse_text,
+    refuse_odd,
 )
 
 if TYPE_CHECKING:
@@ -95,11 +96,16 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
             weight for (column, _), weight in weights.items() if column not in names
         )
 
+    def _seen(self, X: Any) -> Floats:
+        """Return further rows as doubles."""
+        refuse_odd(X, "the features", features=True)
+        check = lambda: validate_data(self, X, dtype=np.float64, reset=False)  # noqa: E731
+        return np.asarray(checked(check, "the features"))
+
     def _predicted(self, X: Any) -> NDArray[Any]:
         """Return what the release says about rows."""
         check_is_fitted(self, "release_")
-        refuse_text(X, "the features")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = self._seen(X)
         return np.asarray(self.release_.predict(feature_frame(values)))
 
     @property
@@ -179,12 +185,17 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
         y
             The target.
         """
-        refuse_text(X, "the features")
-        refuse_text(y, "the target")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        refuse_odd(X, "the features", features=True)
+        refuse_odd(y, "the target")
+        X, y = checked(lambda: self._numbers(X, y), "the features and the target")
         low, high = limits(self.target_bounds, 1, "target_bounds")[0]
-        self._release(X, y.astype(np.float64), real_target(low, high))
+        self._release(X, y, real_target(low, high))
         return self
+
+    def _numbers(self, X: Any, y: Any) -> tuple[Floats, Floats]:
+        """Return features and target as doubles."""
+        features, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        return features, target.astype(np.float64)
 
     def predict(self, X: Any) -> Floats:
         """Return what the model takes the target of each row to be, within the bounds."""
@@ -196,8 +207,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
         Only methods that know how uncertain their weights are can tell; others say so.
         """
         check_is_fitted(self, "release_")
-        refuse_text(X, "the features")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = self._seen(X)
         found = self.release_.interval(feature_frame(values), level=level)
         return found.low, found.high
 
@@ -282,8 +292,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         y
             The class of each row.
         """
-        refuse_text(X, "the features")
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        refuse_odd(X, "the features", features=True)
+        refuse_odd(y, "the target", words=True)
+        X, y = checked(lambda: validate_data(self, X, y, dtype=np.float64), "the features")
         check_classification_targets(y)
         declared = np.asarray(self.classes)
         if declared.shape != (2,) or declared[0] == declared[1]:
@@ -310,8 +321,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         """Return how far each row is on the side of the positive class."""
         if self._logistic:
             check_is_fitted(self, "release_")
-            refuse_text(X, "the features")
-            values = validate_data(self, X, dtype=np.float64, reset=False)
+            values = self._seen(X)
             likely = self.release_.probability(feature_frame(values))
             return np.asarray(np.log(likely) - np.log1p(-likely))
         return np.asarray(self._predicted(X), dtype=np.float64)

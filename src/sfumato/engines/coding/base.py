@@ -8,7 +8,7 @@ itself. Codes are ordered: the declared values or bins, then "other", then "miss
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.memory import code_type
-from sfumato.engines.reading import NONE, Names, distinct_texts
+from sfumato.engines.reading import NONE, UNSURE, Names, distinct_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +188,7 @@ class Coding(ABC):
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""
         distinct, places = distinct_texts(series)
-        found = self._read(self._blanked(distinct)).at(places)
+        found = self._blanked(distinct).at(places)
         missing, unreadable, outside = found.missing, found.unreadable, found.outside
         faults: list[Fault] = []
         codes = np.where(missing | unreadable | outside | found.unsure, 0, found.codes)
@@ -212,25 +212,35 @@ class Coding(ABC):
         _fault(faults, found.unsure, *self._unsure_words)
         return Encoded(codes.astype(code_type(self.size)), tuple(faults))
 
-    def _blanked(self, series: pl.Series) -> pl.Series:
-        """Return a column with null for every value that is declared to mean missing."""
+    def _blanked(self, series: pl.Series) -> Found:
+        """Read a column in which some values are declared to mean missing."""
         if not self.missing_values:
-            return series
+            return self._read(series)
         import polars as pl
 
-        present = pl.Series(self._missing_names.find(series) == NONE)
-        return pl.select(pl.when(present).then(series)).to_series()
+        meant = self._missing_names.find(series)
+        kept = pl.select(pl.when(pl.Series(meant == NONE)).then(series)).to_series()
+        found = self._read(kept)
+        # Rounded, it may have been one of them or another number.
+        rounded = meant == UNSURE
+        return replace(found, missing=found.missing & ~rounded, unsure=found.unsure | rounded)
 
     @cached_property
     def _missing_names(self) -> Names:
-        """The values that are declared to mean missing."""
-        return Names(tuple(dict.fromkeys(str(value) for value in self.missing_values)))
+        """The values that are declared to mean missing, of twins the first."""
+        import polars as pl
+
+        names = Names(())
+        for text in map(str, self.missing_values):
+            if names.find(pl.Series([text]))[0] == NONE:
+                names = Names((*names.names, text))
+        return names
 
     noun: ClassVar[str]
     _unreadable_remedy: ClassVar[str] = "Correct it, or declare another kind for this column."
     _unsure_words: ClassVar[tuple[str, str]] = (
-        "the value is stored in floating point and the domain holds whole numbers beyond 2**53, "
-        "which floating point does not tell apart",
+        "the value is stored in floating point, and the domain or its missing_values hold whole "
+        "numbers beyond 2**53, which floating point does not tell apart",
         "Store the column as whole numbers or as text.",
     )
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Booleans", "Categories"]
 
+NOT_A_NUMBER = ("nan", "NaN")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Categories(Coding):
@@ -67,6 +69,11 @@ class Categories(Coding):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
         if self._means_both():
             raise ValueError("a value cannot be a category and stand for a missing one")
+        if self.missing == "code" and any(str(v).strip() in NOT_A_NUMBER for v in self.values):
+            raise ValueError(
+                "no category may be called 'nan' where missing values have a code: beside text, "
+                "NumPy and Polars write a missing number so; give the category another name"
+            )
         self._refuse_reserved("missing", "code", MISSING)
         self._refuse_reserved("outside", "other", OTHER)
         if self.taxonomy is not None:
