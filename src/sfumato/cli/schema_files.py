@@ -6,7 +6,6 @@ are many, there is a draft (`sfumato table schema`) that has to be confirmed.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,12 @@ def read_document(path: Path) -> dict[str, Any]:
     """Return what a schema file says; whatever is wrong with it is an error of the data."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no schema file {str(path)!r}")
+    from sfumato.data.documents import read_toml
+
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
+        return read_toml(path)
+    except ValueError as error:
+        raise Refusal(ExitCode.DATA, str(error)) from None
 
 
 def kind_of(path: Path) -> str:

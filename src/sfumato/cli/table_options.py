@@ -65,8 +65,6 @@ def read_schema(path: Path) -> Schema:
         return Schema.read(path)
     except FileNotFoundError:
         raise
-    except UnicodeDecodeError:
-        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
     except ValueError as error:
         raise Refusal(ExitCode.DATA, str(error)) from None
 

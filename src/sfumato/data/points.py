@@ -227,8 +227,7 @@ def read_points(
     if chosen == "duckdb":
         from sfumato.engines.duckdb import Folder, file_chunks
 
-        folder = Folder()
-        with file_chunks(file, recipe.needed, folder) as chunks:
+        with Folder() as folder, file_chunks(file, recipe.needed, folder) as chunks:
             taken = stream_points(chunks, recipe, public.weaving, folder)
     else:
         taken = take_points(file.read(recipe.needed), recipe, public.weaving)
@@ -278,7 +277,8 @@ def _taken(values: Any, person: Any, public: PointsPublic) -> TakenPoints:
     if is_relation(values):
         from sfumato.engines.duckdb import Folder, relation_chunks
 
-        return stream_points(relation_chunks(values, wanted), recipe, weaving, Folder())
+        with Folder() as folder:
+            return stream_points(relation_chunks(values, wanted), recipe, weaving, folder)
     columns = columns_of(values, wanted)
     return take_points(_with_person(columns, person, public) if apart else columns, recipe, weaving)
 

@@ -20,6 +20,7 @@ from sfumato.engines.coding import Generator
 from sfumato.engines.intake import Recipe
 from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
 from sfumato.engines.point_intake import Coordinates, TakenPoints
+from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class PointsPublic(Public):
     """
 
     kind = "points"
+    bound = "max_points"
 
     bounds: tuple[tuple[float, float], ...]
     names: tuple[str, ...] = ()
@@ -105,10 +107,10 @@ class PointsPublic(Public):
         """Check that the unit, the person, the relation and the policy say one thing."""
         if self.unit not in (Unit.POINT, Unit.PERSON):
             raise ValueError(f'the unit of points is "point" or "person"; got "{self.unit}"')
+        if self.person is not None and not isinstance(self.person, str):
+            raise ValueError(f"person must be the name of a column; got {briefly(self.person)}")
         if (self.unit is Unit.PERSON) != (self.person is not None):
             raise ValueError('unit = "person" goes with person and max_points, and only with them')
-        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
-            raise ValueError("max_points must be a whole number from 1")
         if self.unit is Unit.POINT and self.contribution != 1:
             raise ValueError('max_points needs unit = "person"')
         if self.relation is not Relation.REPLACE_ONE:

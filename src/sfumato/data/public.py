@@ -10,9 +10,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
 
-__all__ = ["Public"]
+__all__ = ["MOST_RECORDS", "Public", "check_count"]
+
+MOST_RECORDS = 10**15
+"""More records than this nobody has; what is computed from their number stays far below 2**63."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +38,8 @@ class Public(ABC):
     """
 
     kind: ClassVar[str]
+    #: What a user calls the contribution.
+    bound: ClassVar[str] = "contribution"
     _kinds: ClassVar[dict[str, type[Public]]] = {}
 
     unit: Unit
@@ -50,10 +56,10 @@ class Public(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", Unit.parse(self.unit))
         object.__setattr__(self, "relation", Relation.parse(self.relation))
-        if self.contribution < 1:
-            raise ValueError(f"contribution must be at least 1; got {self.contribution}")
-        if self.rows_about is not None and self.rows_about < 0:
-            raise ValueError(f"rows_about must not be negative; got {self.rows_about}")
+        check_count(self.bound, self.contribution, least=1)
+        for name in ("rows", "rows_about"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.rows is not None and self.relation is not Relation.REPLACE_ONE:
             raise ValueError(
                 "the number of rows is private under add/remove; declare rows_about for plans, "
@@ -103,3 +109,21 @@ class Public(ABC):
             known = ", ".join(sorted(Public._kinds))
             raise ValueError(f"kind of data must be one of {known}; got {kind!r}")
         return Public._kinds[kind]._from_document(document)
+
+
+def check_count(name: str, count: Any, *, least: int = 0) -> None:
+    """Refuse a declared number of records that is none.
+
+    Parameters
+    ----------
+    name
+        What it is called where it was declared.
+    count
+        What was declared.
+    least
+        The least that is allowed.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or not least <= count <= MOST_RECORDS:
+        raise ValueError(
+            f"{name} must be a whole number from {least} to {MOST_RECORDS:,}; got {briefly(count)}"
+        )

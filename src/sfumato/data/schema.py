@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.finely import finer, finer_marks
+from sfumato.data.public import check_count
 from sfumato.data.shorthand import coding_of
 from sfumato.engines.coding import Coding, coding_from_json
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.intake import Recipe
+from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["Column", "Schema"]
@@ -58,7 +60,7 @@ class Column:
         if not isinstance(document, Mapping):
             raise ValueError(f"column {name!r}: needs a kind and a domain")
         options = dict(document)
-        inferred = tuple(options.pop("inferred", ()))
+        inferred = _texts(f"column {name!r}: inferred", options.pop("inferred", []))
         try:
             return cls(name, coding_from_json(options), inferred)
         except ValueError as failure:
@@ -108,9 +110,8 @@ class Schema:
         names = [column.name for column in self.columns]
         if not names or len(set(names)) != len(names):
             raise ValueError("a schema has one or more columns, each with a name of its own")
-        about = self.rows_about
-        if about is not None and (type(about) is not int or about < 0):
-            raise ValueError(f"rows_about must be a whole number from 0; got {about!r}")
+        if self.rows_about is not None:
+            check_count("rows_about", self.rows_about)
         if not isinstance(self.confirmed, bool):
             raise ValueError(f"confirmed must be true or false; got {self.confirmed!r}")
         self._check_unit()
@@ -126,8 +127,9 @@ class Schema:
             return
         if self.unit not in (Unit.ROW, Unit.PERSON):
             raise ValueError(f'the unit of a table is "row" or "person"; got "{self.unit}"')
-        if type(self.max_rows) is not int or self.max_rows < 1:
-            raise ValueError(f"max_rows must be a whole number from 1; got {self.max_rows!r}")
+        check_count("max_rows", self.max_rows, least=1)
+        if self.person is not None and not isinstance(self.person, str):
+            raise ValueError(f"person must be the name of a column; got {briefly(self.person)}")
         if self.unit is Unit.ROW and (self.person is not None or self.max_rows != 1):
             raise ValueError('person and max_rows need unit = "person"')
         if self.max_rows > 1 and self.person is None:
@@ -314,13 +316,18 @@ class Schema:
                 "a schema has the parts [table] and [columns.NAME]"
                 + (f"; got {', '.join(extra)}" if extra else "")
             )
-        table = dict(document.get("table", {}))
+        table = document.get("table", {})
+        if not isinstance(table, Mapping):
+            raise ValueError('[table] must be a section, with lines such as unit = "row"')
+        table = dict(table)
         known = ("unit", "person", "max_rows", "relation", "rows_about", "confirmed", "left_out")
         strange = sorted(set(table) - set(known))
         if strange:
             raise ValueError(f"[table] may say {', '.join(known)}; got {', '.join(strange)}")
-        table["unit"] = table.get("unit") or None
-        table["left_out"] = tuple(table.get("left_out", ()))
+        if table.get("unit") == "":
+            table["unit"] = None
+        table.setdefault("unit", None)
+        table["left_out"] = _texts("left_out", table.get("left_out", []))
         columns = document["columns"]
         order = list(document.get("order", columns))
         if sorted(order) != sorted(columns):
@@ -330,3 +337,10 @@ class Schema:
     def canonical(self) -> bytes:
         """Return the schema as bytes that are equal exactly when schemas are."""
         return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=True).encode("ascii")
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    """Return a list of texts, or say that it is none."""
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
+        raise ValueError(f"{name} must be a list of texts; got {briefly(given)}")
+    return tuple(given)

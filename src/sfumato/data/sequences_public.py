@@ -41,6 +41,7 @@ class SequencesPublic(Public):
     """
 
     kind = "sequences"
+    bound = "max_sequences"
 
     alphabet: tuple[Symbol, ...]
 

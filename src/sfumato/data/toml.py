@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from sfumato.data.documents import read_toml
 from sfumato.data.schema import Column, Schema
 from sfumato.privacy.guarantee import Unit
 
@@ -33,8 +33,8 @@ def read(path: Path) -> Schema:
     """Return the schema of a file, or say what is wrong with it."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no schema file {str(path)!r}")
+    document = read_toml(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
         _require_bound(document.get("table"))
         return Schema.from_json(document)
     except ValueError as failure:

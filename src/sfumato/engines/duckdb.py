@@ -60,8 +60,7 @@ def take_file(file: TableFile, recipe: Recipe) -> Taken:
     recipe
         What to take.
     """
-    folder = Folder()
-    with file_chunks(file, recipe.needed, folder) as chunks:
+    with Folder() as folder, file_chunks(file, recipe.needed, folder) as chunks:
         return _take(chunks, recipe, folder)
 
 
@@ -95,6 +94,10 @@ def file_chunks(
         yield _chunks(relation, file.unreadable)
     finally:
         connection.close()
+        # What was read is on no disk any longer than it takes to read it.
+        shutil.rmtree(folder.path / "spill", ignore_errors=True)
+        for copy in folder.path.glob("source.*"):
+            copy.unlink()
 
 
 def take_relation(relation: Any, recipe: Recipe) -> Taken:
@@ -109,7 +112,8 @@ def take_relation(relation: Any, recipe: Recipe) -> Taken:
     """
     if recipe.person is not None:
         raise ValueError("the rows of a query have no fixed order, so none of them are the first")
-    return _take(relation_chunks(relation, recipe.needed), recipe, Folder())
+    with Folder() as folder:
+        return _take(relation_chunks(relation, recipe.needed), recipe, folder)
 
 
 def relation_chunks(relation: Any, names: Sequence[str]) -> Iterator[dict[str, pl.Series]]:
@@ -156,15 +160,16 @@ def _query(file: TableFile, names: Sequence[str], folder: Path) -> str:
     header = file.names()
     # Columns are told apart by position, since a file may name one it does not need twice.
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    chosen = ", ".join(f"c{header.index(name)} AS {_quoted(name, chr(34))}" for name in names)
-    filled = ", ".join(f"c{i}" for i in range(len(header)))
-    blank = f" WHERE coalesce({filled}) IS NOT NULL" if len(header) > 1 else ""
+    places = {name: place for place, name in enumerate(header)}
+    chosen = ", ".join(f"c{places[name]} AS {_quoted(name, chr(34))}" for name in names)
+    # DuckDB skips lines without any character where there are several columns, and `check` refused
+    # rows with all fields empty.
     compression = "gzip" if file.compression == "gz" else "none"
     return (
         f"SELECT {chosen} FROM read_csv({_source(file, folder)}, auto_detect=false, header=true, "
         f"columns={{{columns}}}, delim={_quoted(file.delimiter, chr(39))}, quote='\"', "
         f"escape='\"', strict_mode=true, "
-        f"compression='{compression}'){blank}"
+        f"compression='{compression}')"
     )
 
 
@@ -183,11 +188,21 @@ def _source(file: TableFile, folder: Path) -> str:
 
 
 class Folder:
-    """A private temporary folder that is removed with its last user."""
+    """A private temporary folder that is removed with its last user.
+
+    As a context it is removed at once where the block fails: an error may be kept for long.
+    """
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="sfumato-"))
         self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._remove()
 
     def column(self, number: int) -> Path:
         """Return where the codes of a column are kept."""

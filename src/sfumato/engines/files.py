@@ -14,6 +14,7 @@ import gzip
 import io
 import lzma
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,11 +199,12 @@ class TableFile:
         source = self.path if self.compression != "xz" else io.BytesIO(self.open().read())
         frame = pl.read_csv(source, separator=self.delimiter, infer_schema=False, glob=False)
         # Duplicate names were refused if they matter; here every column needs one of its own.
-        frame.columns = [n if header.count(n) == 1 else f"\0{i}" for i, n in enumerate(header)]
-        frame = frame.with_columns(pl.all().replace("", None))
+        counted = Counter(header)
+        frame.columns = [n if counted[n] == 1 else f"\0{i}" for i, n in enumerate(header)]
         if len(header) > 1:
+            # Of a row that is one some field is filled: `check` refused all others.
             frame = frame.filter(pl.any_horizontal(pl.all().is_not_null()))
-        return frame.select(list(names))
+        return frame.select(pl.col(list(names)).replace("", None))
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse what engines would read in different ways: mistakes in a CSV file, odd types.
@@ -235,6 +237,7 @@ class TableFile:
             for name in names
             if not _is_plain(types[name])
         ]
+        counted = Counter(other.lower() for other in types)
         problems += [
             Problem(
                 field=name,
@@ -243,7 +246,7 @@ class TableFile:
                 remedy="Give every column a name of its own.",
             )
             for name in names
-            if [other.lower() for other in types].count(name.lower()) > 1
+            if counted[name.lower()] > 1
         ]
         if problems:
             raise DataError(problems)

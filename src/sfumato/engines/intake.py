@@ -7,6 +7,7 @@ bounded, the persons' identifiers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -76,20 +77,21 @@ class Recipe:
                 "The first line is read as one column; say what stands between two fields with "
                 "--separator, or separator=… in Python."
             )
+        counted = Counter(present)
         problems = [
             Problem(
                 field=name,
                 wrong="the table has no such column",
                 remedy=remedy,
             )
-            if name not in present
+            if not counted[name]
             else Problem(
                 field=name,
                 wrong="the table has several columns of this name",
                 remedy="Give every column a name of its own.",
             )
             for name in self.needed
-            if list(present).count(name) != 1
+            if counted[name] != 1
         ]
         if problems:
             raise DataError(problems)

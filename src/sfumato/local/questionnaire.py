@@ -6,7 +6,6 @@ the questions share it. From it the survey file is made. All of it is public.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,16 +14,19 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
+from sfumato.data.documents import read_toml
+from sfumato.data.public import check_count
 from sfumato.local.questionnaire_designs import design_for, mean_design
 from sfumato.local.survey import SHARES, Item, Survey
 from sfumato.local.survey_part import Part, combined
-from sfumato.noise.exact import exact
+from sfumato.noise.exact import briefly, exact
+from sfumato.privacy.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
 
 __all__ = ["Question", "Questionnaire"]
 
 #: Whom a survey is planned for where nothing is said.
 RESPONDENTS = 10_000
-#: The most combinations of answers of a joint survey.
+#: The most answers of a question, and combinations of answers of a joint survey.
 MOST_COMBINATIONS = 1 << 16
 
 _SURVEY = {"name", "epsilon", "share", "respondents_about", "tables"}
@@ -98,10 +100,7 @@ class Questionnaire:
         path
             A TOML file with a section [survey] and one [[question]] for each question.
         """
-        try:
-            document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise ValueError(f"{Path(path).name} is not a TOML file: {error}") from None
+        document = read_toml(Path(path))
         try:
             return cls.of(document)
         except ValueError as error:
@@ -120,8 +119,7 @@ class Questionnaire:
         if share not in SHARES:
             raise ValueError(f"share must be one of {', '.join(SHARES)}; got {share!r}")
         respondents = survey.get("respondents_about", RESPONDENTS)
-        if type(respondents) is not int or respondents < 1:
-            raise ValueError("respondents_about must be a positive whole number")
+        check_count("respondents_about", respondents, least=1)
         questions = tuple(_question(entry) for entry in asked)
         names = [question.name for question in questions]
         if len(set(names)) != len(names):
@@ -204,7 +202,9 @@ def _epsilon(value: Any) -> Fraction:
     except (TypeError, ValueError):
         raise ValueError("[survey] needs epsilon, a positive number; there is no default") from None
     if epsilon <= 0:
-        raise ValueError(f"epsilon must be positive; got {value}")
+        raise ValueError(f"epsilon must be positive; got {briefly(value)}")
+    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be from 1e-15 to 1e15; got {briefly(value)}")
     return epsilon
 
 
@@ -222,8 +222,8 @@ def _question(entry: Any) -> Question:
         weight = exact(entry.get("weight", 1))
     except (TypeError, ValueError):
         weight = Fraction(0)
-    if weight <= 0:
-        raise ValueError(f"{where}: weight must be a positive number")
+    if not SMALLEST_EPSILON <= weight <= LARGEST_EPSILON:
+        raise ValueError(f"{where}: weight must be a number from 1e-15 to 1e15")
     ask, bounds = str(entry.get("ask", name)), _bounds(where, entry)
     part: Part | None = None
     if "answers" in entry:
@@ -243,6 +243,11 @@ def _answers(where: str, given: Any) -> tuple[str, ...]:
     texts = isinstance(given, list) and all(isinstance(answer, str) for answer in given)
     if not texts or len(given) < 2 or len(set(given)) != len(given):
         raise ValueError(f"{where}: answers must be a list of two or more different texts")
+    if len(given) > MOST_COMBINATIONS:
+        raise ValueError(
+            f"{where}: a question has at most {MOST_COMBINATIONS:,} answers; these are "
+            f"{len(given):,}"
+        )
     return tuple(given)
 
 
@@ -260,8 +265,10 @@ def _bounds(where: str, entry: Mapping[str, Any]) -> tuple[float, float] | None:
 
 def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: Any) -> Part:
     """Return a number as a question for one of several ranges."""
-    if type(bins) is not int or bins < 2:
-        raise ValueError(f"{where}: a number needs bins, 2 or more, or mean = true")
+    if type(bins) is not int or not 2 <= bins <= MOST_COMBINATIONS:
+        raise ValueError(
+            f"{where}: a number needs bins, from 2 to {MOST_COMBINATIONS:,}, or mean = true"
+        )
     low, high = bounds
     edges = tuple(low + (high - low) * place / bins for place in range(bins + 1))
     answers = tuple(f"{start:.6g} to {end:.6g}" for start, end in pairwise(edges))
@@ -273,7 +280,10 @@ def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: 
 def _tables(wanted: Any, names: Sequence[str], share: str) -> tuple[tuple[str, str], ...]:
     """Return the pairs of questions of which a table is wanted."""
     good = isinstance(wanted, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and set(pair) <= set(names) and pair[0] != pair[1]
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(name in names for name in pair)
+        and pair[0] != pair[1]
         for pair in wanted
     )
     if not good:

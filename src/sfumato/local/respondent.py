@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sfumato.data.documents import read_json
 from sfumato.local.survey import Item, Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.wire import line_of
@@ -133,7 +134,7 @@ class Respondent:
         if not self.path.exists():
             return {"format": MEMORY, "chosen": {}, "reports": {}}
         try:
-            memory = json.loads(self.path.read_text(encoding="utf-8"))
+            memory = read_json(self.path)
         except ValueError:
             memory = None
         if not isinstance(memory, dict) or memory.get("format") != MEMORY:

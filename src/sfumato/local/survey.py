@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sfumato.data.documents import read_json
 from sfumato.local.survey_checks import SHARES, check_item, check_survey
 from sfumato.local.survey_part import Part, combined, grid_step, real_number
 from sfumato.local.wire import SURVEY, wire_law
@@ -237,7 +238,7 @@ class Survey:
     def read(cls, path: str | Path) -> Survey:
         """Read a survey file."""
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError:
-            raise ValueError(f"{path} is not a survey file: it is not JSON in UTF-8") from None
+            document = read_json(Path(path))
+        except ValueError as failure:
+            raise ValueError(f"this is not a survey file: {failure}") from None
         return cls.from_json(document)

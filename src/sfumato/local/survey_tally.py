@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.documents import read_json
 from sfumato.local.axes import AxisLaws, FlatLaw
 from sfumato.local.contingency import ShareTable, table_of_counts
 from sfumato.local.estimation import Estimator, estimate
@@ -244,9 +245,9 @@ class SurveyTally:
     def read(cls, survey: Survey, path: str | Path) -> SurveyTally:
         """Read a tally from a file."""
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError:
-            raise ValueError(f"{path} is not a tally: it is not JSON in UTF-8") from None
+            document = read_json(Path(path))
+        except ValueError as failure:
+            raise ValueError(f"this is not a tally: {failure}") from None
         return cls.from_json(survey, document)
 
 

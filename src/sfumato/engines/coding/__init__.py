@@ -9,6 +9,7 @@ from sfumato.engines.coding.categories import Booleans, Categories
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
 from sfumato.engines.coding.reals import Reals
+from sfumato.noise.exact import briefly
 
 __all__ = [
     "MISSING",
@@ -35,8 +36,8 @@ def coding_from_json(document: dict[str, Any]) -> Coding:
     """Return the coding a document describes, or say what is wrong with it."""
     options = dict(document)
     kind = options.pop("kind", None)
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {briefly(kind)}")
     try:
         return KINDS[kind].from_json(options)
     except (TypeError, OverflowError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, isfinite
+from math import ceil, floor, isfinite, lcm
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -147,8 +147,11 @@ class Numbers(Coding):
 
 def _edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Return the doubles nearest to the exact edges of equal bins."""
-    start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
-    return tuple(float(start + width * i / bins) for i in range(bins + 1))
+    ends = Fraction(str(low)), Fraction(str(high))
+    below = lcm(ends[0].denominator, ends[1].denominator)
+    first, last = (end.numerator * (below // end.denominator) for end in ends)
+    # Python divides whole numbers exactly and then rounds to the nearest double.
+    return tuple((first * (bins - i) + last * i) / (below * bins) for i in range(bins + 1))
 
 
 #: Exact edges take their time, and a release reads its schema several times. True is not 1 here.

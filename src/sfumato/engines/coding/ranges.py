@@ -52,7 +52,10 @@ class Integers(Coding):
             raise ValueError(
                 f"{count} whole numbers go into 1 to {min(count, 2**24)} bins; got {bins}"
             )
-        starts = np.array([i * count // bins for i in range(bins)], dtype=np.uint64)
+        # ⌊i·count/bins⌋ in parts that 64 bits hold.
+        wide, rest = divmod(count, bins)
+        places = np.arange(bins, dtype=np.uint64)
+        starts = places * np.uint64(wide) + places * np.uint64(rest) // np.uint64(bins)
         object.__setattr__(self, "_starts", starts)
 
     @property
