@@ -87,7 +87,7 @@ class Recipe:
 
 def _settled(transcript: Transcript) -> Transcript:
     """Return a transcript as its readers will see it, from its own files."""
-    return Transcript.from_files(transcript.to_files(compressed=False))
+    return Transcript.from_files(transcript.to_files())
 
 
 def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee:

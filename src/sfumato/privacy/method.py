@@ -192,6 +192,10 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     def parse_question(self, public: Any, question: Any) -> Any:
         """Return a well-formed question, or raise `ValueError` before anything is spent."""
 
+    def asked(self, public: Any, parsed: Any) -> Any:
+        """Return the question that `parse_question` reads as this, from the label of an answer."""
+        return parsed
+
     def _measure(self, data: DataT, budget: Budget) -> None:
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.privacy.figures import figure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 
@@ -82,7 +83,7 @@ class Plan:
                     "loss": step.loss.to_json(),
                     "noise": step.noise,
                     "error": step.error,
-                    "figures": {name: repr(float(value)) for name, value in step.figures.items()},
+                    "figures": {name: figure(value) for name, value in step.figures.items()},
                 }
                 for step in self.steps
             ],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
@@ -48,6 +49,8 @@ class Release(ABC):
     """The base of all releases."""
 
     kind: ClassVar[str]
+    #: The published files whose lines are drawn.
+    drawn: ClassVar[tuple[str, ...]] = ()
     _provenance: Provenance | None = None
 
     def __repr__(self) -> str:
@@ -82,9 +85,16 @@ class Release(ABC):
     def files(self) -> dict[str, bytes]:
         """Return the published data as plain files, name to bytes, in a fixed order."""
 
-    @abstractmethod
+    def differences(self, files: dict[str, bytes]) -> Differences:
+        """Return how published files differ from those of this release.
+
+        They may have been made on another platform; `sfumato.privacy.alike` says what may differ.
+        """
+        return compare(self.files(), files, drawn=self.drawn)
+
     def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
+        """Tell whether published files are those of this release, but for the platform."""
+        return not self.differences(files).wrong
 
     @abstractmethod
     def words(self) -> str:
