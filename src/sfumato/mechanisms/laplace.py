@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive, require_array
+from sfumato.privacy.primitive import Change, Primitive, require_integers
 
 #: Public bounds and thresholds are at most this.
 LARGEST_COUNT = 2**53
@@ -109,8 +109,8 @@ class GeometricNoise(Primitive):
         return cut(value) + noise.discrete_laplace(self.shape, scale=self.scale)
 
     def check_output(self, output: Any) -> None:
-        """Raise unless an output is an int64 array of the declared shape."""
-        require_array(output, np.int64, self.shape)
+        """Raise unless an output is an array of integers of the declared shape."""
+        require_integers(output, self.shape)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""

@@ -8,15 +8,20 @@ else must be the same to the byte.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
+import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
+from typing import Any
 
 from sfumato.privacy.figures import DIGITS
 
-__all__ = ["Differences", "compare"]
+__all__ = ["Differences", "compare", "surplus"]
 
 #: One figure of so many may differ in its last digit …
 OTHER_FIGURES = 1000
@@ -24,6 +29,11 @@ OTHER_FIGURES = 1000
 FEW_FIGURES = 3
 #: So many lines of a drawn file may come out otherwise.
 OTHER_LINES = 2
+
+#: Counts are published with this many decimals.
+COUNT_DECIMALS = 3
+#: A column in which no figure has so many digits was not computed with rounding.
+LONG = 6
 
 _FIGURE = re.compile(r"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]\d+)?)")
 
@@ -110,13 +120,14 @@ def _compare_file(name: str, own: bytes, told: bytes, drawn: bool, exactly: bool
         place = _first_difference(mine, theirs)
         return Differences((f"{name} has {what} than follow, from line {place}",))
     figures = lines = 0
+    columns = {} if exactly else _columns(mine)
     for number, (line, other) in enumerate(zip(mine, theirs, strict=True), 1):
         if line == other:
             continue
-        apart = None if exactly else _figures_apart(line, other)
+        apart = None if exactly else _figures_apart(line, other, columns)
         if apart is not None:
             figures += apart
-        elif drawn and not exactly and number > 1:
+        elif drawn and not exactly and number > 1 and _possible(other, mine):
             lines += 1
         else:
             return Differences((f"line {number} of {name} does not follow",))
@@ -133,26 +144,77 @@ def _first_difference(mine: list[str], theirs: list[str]) -> int:
     return next(number for number, (line, other) in pairs if line != other)
 
 
-def _figures_apart(mine: str, theirs: str) -> int | None:
+def _possible(line: str, mine: list[str]) -> bool:
+    """Tell whether a drawn line holds values of its columns: those of others, or figures."""
+    rows = list(csv.reader(mine[1:-1]))
+    (cells,) = csv.reader([line])
+    if len(cells) != len(rows[0]) or _csv_line(cells) != line:
+        return False
+    for cell, known in zip(cells, zip(*rows, strict=True), strict=True):
+        figures = all(not other or _FIGURE.fullmatch(other) for other in known)
+        if cell not in known and not (figures and _FIGURE.fullmatch(cell) and len(cell) <= 20):
+            return False
+    return True
+
+
+def _csv_line(cells: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+#: For each place in a line: the power of ten of the finest digit there, and the most digits.
+_Columns = dict[int, tuple[int, int]]
+
+
+def _columns(lines: list[str]) -> _Columns:
+    """Return how finely the figures at each place of the lines are written."""
+    found: _Columns = {}
+    for line in lines:
+        for number, text in enumerate(_FIGURE.split(line)[1::2]):
+            value = Decimal(text)
+            place, digits = found.get(number, (0, 0))
+            found[number] = (min(place, _place(value)), max(digits, _digits(value)))
+    return found
+
+
+def _figures_apart(mine: str, theirs: str, columns: _Columns) -> int | None:
     """Return how many figures of a line differ in the last digit; `None` if more is different."""
     ours, others = _FIGURE.split(mine), _FIGURE.split(theirs)
     if len(ours) != len(others) or ours[::2] != others[::2]:
         return None
-    pairs = [(a, b) for a, b in zip(ours[1::2], others[1::2], strict=True) if a != b]
-    return len(pairs) if all(_near(a, b) for a, b in pairs) else None
+    apart = 0
+    for number, (own, other) in enumerate(zip(ours[1::2], others[1::2], strict=True)):
+        if own != other:
+            apart += 1
+            if not _near(own, other, *columns[number]):
+                return None
+    return apart
 
 
-def _near(mine: str, theirs: str) -> bool:
-    """Tell whether two figures are one unit apart in the last place that either has written."""
+def _near(mine: str, theirs: str, finest: int, most: int) -> bool:
+    """Tell whether two figures are one unit apart in the last digit that is published.
+
+    Parameters
+    ----------
+    mine, theirs
+        The figures.
+    finest, most
+        The power of ten of the finest digit in their column, and the most digits there.
+    """
     ours, other = Decimal(mine), Decimal(theirs)
-    places = [_place(ours), _place(other)]
+    apart, lowest = abs(ours - other), min(_place(ours), _place(other))
     # Whole numbers are not computed with rounding; nor is one value written in two ways.
-    if (places == [0, 0] and "e" not in mine + theirs) or ours == other:
+    if apart == 0 or (lowest == 0 and "e" not in mine + theirs):
         return False
-    # Either a fixed number of decimals is written, or as many digits as are published.
-    if places[0] != places[1] and max(map(_digits, (ours, other))) > DIGITS:
-        return False
-    return abs(ours - other) <= Decimal(1).scaleb(min(places))
+    size = max(ours.adjusted(), other.adjusted())
+    digits = max(_digits(ours), _digits(other))
+    if digits <= DIGITS and apart <= Decimal(1).scaleb(size - DIGITS + 1):
+        return True
+    # Counts have three decimals, and there are columns in which all figures end at one place.
+    if lowest == -COUNT_DECIMALS and apart <= Decimal(1).scaleb(lowest):
+        return True
+    return most >= LONG and lowest >= finest and apart <= Decimal(1).scaleb(finest)
 
 
 def _place(value: Decimal) -> int:
@@ -164,3 +226,55 @@ def _place(value: Decimal) -> int:
 
 def _digits(value: Decimal) -> int:
     return len(value.as_tuple().digits)
+
+
+def surplus(name: str, told: bytes, own: bytes) -> str:
+    """Return what a JSON document or an archive holds that does not follow, in words."""
+    try:
+        if name.endswith(".npz"):
+            return _strange_member(name, told, own)
+        return f"{name} does not say what such a release says: {_strange(told, own)}"
+    except (ValueError, RecursionError, zipfile.BadZipFile):
+        return f"{name} does not say what such a release says"
+
+
+def _strange_member(name: str, told: bytes, own: bytes) -> str:
+    """Return the first member of an archive that does not follow."""
+    with (
+        zipfile.ZipFile(io.BytesIO(told)) as there,
+        zipfile.ZipFile(io.BytesIO(own)) as here,
+    ):
+        expected = here.namelist()
+        for member in there.infolist():
+            if member.filename not in expected:
+                return f"{name} holds {member.filename!r}, which nothing refers to"
+            if there.read(member) != here.read(member.filename):
+                return f"{member.filename!r} in {name} is not written in its one form"
+    return f"{name} is not packed in its one form"
+
+
+def _strange(told: bytes, own: bytes) -> str:
+    """Return the first place at which two JSON documents differ."""
+    place = _place_of(json.loads(told), json.loads(own), "")
+    return "it is not written in its one form" if place is None else f"look at {place}"
+
+
+def _place_of(told: Any, own: Any, place: str) -> str | None:
+    """Return where one plain document differs from another, `None` where it does not."""
+    if isinstance(told, dict) and isinstance(own, dict):
+        for key in sorted({*told, *own}):
+            inner = f"{place}.{key}" if place else key
+            if key not in told or key not in own:
+                return inner
+            found = _place_of(told[key], own[key], inner)
+            if found is not None:
+                return found
+        return None
+    if isinstance(told, list) and isinstance(own, list) and len(told) == len(own):
+        found_in = (
+            _place_of(*pair, f"{place}[{number}]")
+            for number, pair in enumerate(zip(told, own, strict=True))
+        )
+        return next((inner for inner in found_in if inner is not None), None)
+    same = type(told) is type(own) and told == own
+    return None if same else place or "the document"

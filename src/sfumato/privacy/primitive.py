@@ -93,6 +93,14 @@ def require_array(output: Any, kind: type[np.generic], shape: tuple[int, ...]) -
         raise ValueError(f"it is not an array of the type {kind.__name__} and the shape {shape}")
 
 
+def require_integers(output: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless an output is an array of integers; only those beyond 64 bits may be larger."""
+    if getattr(output, "dtype", None) == np.object_:
+        require_wholes(output, shape)
+    else:
+        require_array(output, np.int64, shape)
+
+
 _kinds: dict[str, type[_Signed]] = {}
 
 
