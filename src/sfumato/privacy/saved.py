@@ -485,8 +485,11 @@ def _booked(document: dict[str, Any], release: Release, ledger: Ledger) -> str:
     if not found or found[0].hash != stated["head"]:
         raise ValueError(f"{ledger.name} does not hold entry {stated['entry']} of the certificate")
     (entry,) = found
-    booked = {**entry.guarantee.to_json(), "ledger": None, "statement": None}
-    claimed = {**document["guarantee"], "ledger": None, "statement": None}
+    later = {"ledger": None, "statement": None}
+    if entry.kind == "session":
+        # Which columns its questions name, and so what is taken as public, is not known before.
+        later["public"] = None
+    booked, claimed = {**entry.guarantee.to_json(), **later}, {**document["guarantee"], **later}
     if (entry.method, entry.parameters, booked) != (
         document["method"],
         document["parameters"],

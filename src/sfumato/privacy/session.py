@@ -99,9 +99,10 @@ class Session(_Kept):
             self._account.close()
             self._data = None
             try:
+                transcript = self._account.transcript()
                 built = door.build(
-                    self._recipe,
-                    self._account.transcript(),
+                    self._recipe.of_used(transcript),
+                    transcript,
                     time=door.now(),
                     ledger=self._booking.document(),
                 )

@@ -172,6 +172,11 @@ class Questions(InteractiveMethod[Table, Answers]):
             )
         return dict(sorted(parsed.items()))
 
+    def used(self, public: TablePublic, transcript: Transcript) -> tuple[str, ...]:
+        """Return the columns that some question named."""
+        named = [json.loads(entry.label.partition(" ")[2]) for entry in transcript]
+        return tuple(sorted({name for question in named for name in question}))
+
     def asked(self, public: TablePublic, parsed: Question) -> Any:
         """Return a question with the values that its codes stand for."""
         return {
