@@ -221,10 +221,6 @@ class NoisyTables(Release):
             raise ValueError(f"rows must not be negative; got {rows}")
         generator = noise.generator() if generator is None else generator
         names, sizes = self.public.columns, self.public.sizes
-        covered = {column for columns in self.sets for column in columns}
-        missing = [names[column] for column in range(len(names)) if column not in covered]
-        if missing:
-            raise ValueError(f"rows cannot be drawn: no released table holds {', '.join(missing)}")
         pairs = {
             pair: self.counts([names[pair[0]], names[pair[1]]])
             for pair in sorted({pair for columns in self.sets for pair in combinations(columns, 2)})
