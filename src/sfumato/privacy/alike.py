@@ -1,19 +1,16 @@
 """Comparing published files with those that a release gives, when it was made elsewhere.
 
 On the platform that made a release its files come out the same to the byte. Elsewhere the last
-digit of a computed figure can round the other way, and a draw that falls between two such figures
-can come out otherwise. Both are rare. So few of them are let pass, each is counted, and everything
-else must be the same to the byte.
+digit of a computed figure can round the other way, which is rare. So few of them are let pass, each
+is counted, and everything else must be the same to the byte, drawn rows among it.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
 import zipfile
-from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -27,8 +24,6 @@ __all__ = ["Differences", "compare", "surplus"]
 OTHER_FIGURES = 1000
 #: … and this many in any case.
 FEW_FIGURES = 3
-#: So many lines of a drawn file may come out otherwise.
-OTHER_LINES = 2
 
 #: Counts are published with this many decimals.
 COUNT_DECIMALS = 3
@@ -48,22 +43,18 @@ class Differences:
         What does not follow, in words, one for each file.
     figures
         How many figures differ by one unit of their last digit.
-    lines
-        How many drawn lines differ.
     others
         What else differs and may, in words.
     """
 
     wrong: tuple[str, ...] = ()
     figures: int = 0
-    lines: int = 0
     others: tuple[str, ...] = ()
 
     def __add__(self, other: Differences) -> Differences:
         return Differences(
             self.wrong + other.wrong,
             self.figures + other.figures,
-            self.lines + other.lines,
             self.others + other.others,
         )
 
@@ -72,8 +63,6 @@ class Differences:
         parts: list[str] = []
         if self.figures:
             parts.append(f"{self.figures} figure{'s' * (self.figures > 1)} in the last digit")
-        if self.lines:
-            parts.append(f"{self.lines} drawn line{'s' * (self.lines > 1)}")
         return " and ".join([*parts, *self.others])
 
 
@@ -81,7 +70,6 @@ def compare(
     own: dict[str, bytes],
     told: dict[str, bytes],
     *,
-    drawn: Collection[str] = (),
     exactly: bool = False,
 ) -> Differences:
     """Return how published files differ from those that follow.
@@ -92,8 +80,6 @@ def compare(
         The files that follow.
     told
         The files that are published.
-    drawn
-        The names of files whose lines are drawn.
     exactly
         Whether every byte must be the same: the files were made on this platform.
     """
@@ -104,11 +90,11 @@ def compare(
         elif name not in own:
             found += Differences((f"{name} is no file of such a release",))
         elif own[name] != told[name]:
-            found += _compare_file(name, own[name], told[name], name in drawn, exactly)
+            found += _compare_file(name, own[name], told[name], exactly)
     return found
 
 
-def _compare_file(name: str, own: bytes, told: bytes, drawn: bool, exactly: bool) -> Differences:
+def _compare_file(name: str, own: bytes, told: bytes, exactly: bool) -> Differences:
     """Return how one file differs that is not the same."""
     try:
         mine, theirs = own.decode().split("\n"), told.decode().split("\n")
@@ -119,48 +105,24 @@ def _compare_file(name: str, own: bytes, told: bytes, drawn: bool, exactly: bool
         what = f"{abs(more)} line{'s' * (abs(more) > 1)} {'more' if more > 0 else 'fewer'}"
         place = _first_difference(mine, theirs)
         return Differences((f"{name} has {what} than follow, from line {place}",))
-    figures = lines = 0
+    figures = 0
     columns = {} if exactly else _columns(mine)
     for number, (line, other) in enumerate(zip(mine, theirs, strict=True), 1):
         if line == other:
             continue
         apart = None if exactly else _figures_apart(line, other, columns)
-        if apart is not None:
-            figures += apart
-        elif drawn and not exactly and number > 1 and _possible(other, mine):
-            lines += 1
-        else:
+        if apart is None:
             return Differences((f"line {number} of {name} does not follow",))
-    if lines > OTHER_LINES:
-        return Differences((f"{lines} lines of {name} do not follow",))
+        figures += apart
     if figures > max(FEW_FIGURES, len(_FIGURE.findall(own.decode())) // OTHER_FIGURES):
         return Differences((f"{figures} figures of {name} differ in their last digits",))
-    return Differences((), figures, lines)
+    return Differences((), figures)
 
 
 def _first_difference(mine: list[str], theirs: list[str]) -> int:
     """Return the number of the first line that differs."""
     pairs = enumerate(zip_longest(mine, theirs), 1)
     return next(number for number, (line, other) in pairs if line != other)
-
-
-def _possible(line: str, mine: list[str]) -> bool:
-    """Tell whether a drawn line holds values of its columns: those of others, or figures."""
-    rows = list(csv.reader(mine[1:-1]))
-    (cells,) = csv.reader([line])
-    if len(cells) != len(rows[0]) or _csv_line(cells) != line:
-        return False
-    for cell, known in zip(cells, zip(*rows, strict=True), strict=True):
-        figures = all(not other or _FIGURE.fullmatch(other) for other in known)
-        if cell not in known and not (figures and _FIGURE.fullmatch(cell) and len(cell) <= 20):
-            return False
-    return True
-
-
-def _csv_line(cells: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
 
 
 #: For each place in a line: the power of ten of the finest digit there, and the most digits.
@@ -211,6 +173,8 @@ def _near(mine: str, theirs: str, finest: int, most: int) -> bool:
     digits = max(_digits(ours), _digits(other))
     if digits <= DIGITS and apart <= Decimal(1).scaleb(size - DIGITS + 1):
         return True
+    if digits > DIGITS and _place(ours) != _place(other):
+        return False
     # Counts have three decimals, and there are columns in which all figures end at one place.
     if lowest == -COUNT_DECIMALS and apart <= Decimal(1).scaleb(lowest):
         return True

@@ -49,8 +49,6 @@ class Release(ABC):
     """The base of all releases."""
 
     kind: ClassVar[str]
-    #: The published files whose lines are drawn.
-    drawn: ClassVar[tuple[str, ...]] = ()
     _provenance: Provenance | None = None
 
     def __repr__(self) -> str:
@@ -90,7 +88,7 @@ class Release(ABC):
 
         They may have been made on another platform; `sfumato.privacy.alike` says what may differ.
         """
-        return compare(self.files(), files, drawn=self.drawn)
+        return compare(self.files(), files)
 
     def agrees(self, files: dict[str, bytes]) -> bool:
         """Tell whether published files are those of this release, but for the platform."""

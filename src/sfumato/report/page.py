@@ -142,7 +142,7 @@ def _generator() -> str:
 
     here = certificates.versions()
     return (
-        f"sfumato {here['sfumato']}; Matplotlib {matplotlib.__version__}; {here['machine']}; "
+        f"sfumato {here.get('sfumato', '0')}; Matplotlib {matplotlib.__version__}; {here['machine']}; "
         f"{here['arithmetic']}"
     )
 

@@ -56,7 +56,6 @@ class SpatialHistogram(Release):
     """
 
     kind = "spatial histogram"
-    drawn = ("points.csv",)
 
     def __init__(
         self,

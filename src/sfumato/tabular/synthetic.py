@@ -104,7 +104,6 @@ class SyntheticTable(Release):
     """
 
     kind = "synthetic table"
-    drawn = ("synthetic.csv",)
 
     def __init__(
         self,
