@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sfumato.privacy import saved
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.certificate import sealed
 from sfumato.privacy.saved import NotARelease, pretty, verify
@@ -530,8 +531,17 @@ WAYS: dict[str, tuple[Way, ...]] = {
 WITHIN_PLATFORM = (last_digit_moved,)
 
 
+def follow(files: Files, document: dict[str, Any]) -> None:
+    """Make all data of a folder follow from its transcript, as a forger with the program can."""
+    try:
+        data = saved._files(saved._rebuild(document, files))
+    except Exception:
+        return
+    files.update({n: c for n, c in data.items() if not n.startswith("transcript")})
+
+
 def smuggle(
-    folder: Path, saved: tuple[Files, dict[str, Any]], way: Way, seed: int, *, elsewhere: bool
+    folder: Path, honest: tuple[Files, dict[str, Any]], way: Way, seed: int, *, elsewhere: bool
 ) -> bool:
     """Write a folder with something hidden in it, and tell whether it is caught.
 
@@ -539,17 +549,19 @@ def smuggle(
     ----------
     folder
         Where to write.
-    saved
-        An honest release, as `read_folder` gives it.
+    honest
+        A release, as `read_folder` gives it.
     way, seed
         What is done, and the chance in it.
     elsewhere
         Whether the folder claims to be made on another platform.
     """
-    files, document = dict(saved[0]), json.loads(json.dumps(saved[1]))
+    files, document = dict(honest[0]), json.loads(json.dumps(honest[1]))
     way(files, document, random.Random(seed))
-    if (files, document) == saved:
+    if (files, document) == honest:
         raise NothingToDo
+    if way in (*WAYS["slice"], key_in_transcript, extra_member):
+        follow(files, document)
     if elsewhere:
         document["versions"]["numpy"] = "9.9.9"
     write_folder(folder, files, document)
