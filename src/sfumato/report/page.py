@@ -142,8 +142,8 @@ def _generator() -> str:
 
     here = certificates.versions()
     return (
-        f"sfumato {here.get('sfumato', '0')}; Matplotlib {matplotlib.__version__}; {here['machine']}; "
-        f"{here['arithmetic']}"
+        f"sfumato {here.get('sfumato', '0')}; Matplotlib {matplotlib.__version__}; "
+        f"{here['machine']}; {here['arithmetic']}"
     )
 
 
