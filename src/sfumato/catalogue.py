@@ -150,6 +150,7 @@ PUBLIC_PARTS = {
     "table": "sfumato.data.table:TablePublic",
 }
 
+register_place("report.compare_page", "sfumato.report.page:compare_page")
 for _name, _place in METHODS.items():
     register_place(_name, _place)
 for _kind, _place in PUBLIC_PARTS.items():

@@ -76,6 +76,13 @@ class Recipe:
             canonical(public.to_json()),
         )
 
+    def of_used(self, transcript: Transcript) -> Recipe:
+        """Return the recipe with no more of the public part than the questions of a session use."""
+        method: Any = self.method()
+        public = self.public()
+        names = method.used(public, transcript)
+        return self if names is None else Recipe.of(method, public.only(names))
+
     def method(self) -> AnyMethod:
         """Return the method, read anew."""
         method: AnyMethod = self.method_type.from_parameters(json.loads(self.parameters))
@@ -88,7 +95,7 @@ class Recipe:
 
 def _settled(transcript: Transcript) -> Transcript:
     """Return a transcript as its readers will see it, from its own files."""
-    return Transcript.from_files(transcript.to_files(compressed=False))
+    return Transcript.from_files(transcript.to_files())
 
 
 def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee:
@@ -107,6 +114,17 @@ def prepare(method: AnyMethod, public: Any) -> Recipe:
     method.plan(public)
     method.guarantee(public).words()
     return Recipe.of(method, public)
+
+
+def narrowed(method: AnyMethod, whole: Any) -> Any:
+    """Return data, or a public part, with nothing but what a method uses.
+
+    The domain of a column that a release does not look at is not its business to publish.
+    """
+    public = getattr(whole, "public", whole)
+    method.check(public)
+    names = method.uses(public)
+    return whole if names is None else whole.only(names)
 
 
 def try_out(recipe: Recipe) -> None:
@@ -314,6 +332,7 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
     kind
         The handle the caller came by, for the ledger: `release`, or `fit` for an estimator.
     """
+    data = narrowed(method, data)
     recipe = prepare(method, data.public)
     try_out(recipe)
     booking = Booking(method, data, ledger, kind)
@@ -331,6 +350,7 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
+    public = narrowed(method, public)
     recipe = prepare(method, public)
     transcript = run(method, public.made_up(rows, generator), Sampler())
     return build(recipe, transcript.marked(REHEARSED), time=now(), ledger=None)

@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.plan import Plan
@@ -92,9 +93,16 @@ class Release(ABC):
     def files(self) -> dict[str, bytes]:
         """Return the published data as plain files, name to bytes, in a fixed order."""
 
-    @abstractmethod
+    def differences(self, files: dict[str, bytes]) -> Differences:
+        """Return how published files differ from those of this release.
+
+        They may have been made on another platform; `sfumato.privacy.alike` says what may differ.
+        """
+        return compare(self.files(), files)
+
     def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
+        """Tell whether published files are those of this release, but for the platform."""
+        return not self.differences(files).wrong
 
     @abstractmethod
     def words(self) -> str:

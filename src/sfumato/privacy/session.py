@@ -74,15 +74,17 @@ class Session(_Kept):
         self._account.require_open("the question")
         with self._account.lock:
             self._account.require_open("the question")
-            # A question that fails keeps its number: what it spent stays spent under that name.
             number = self._asked
+            try:
+                door.guarded(
+                    self._method, self._booking, lambda: self._measured(parsed, number), ends=False
+                )
+            except BaseException:
+                # What it spent stays spent; where nothing was said, it leaves no name behind.
+                self._asked += self._account.drop_silent(question_label(number, parsed))
+                raise
             self._asked += 1
-            door.guarded(
-                self._method, self._booking, lambda: self._measured(parsed, number), ends=False
-            )
-            transcript = Transcript.from_files(
-                self._account.transcript().to_files(compressed=False)
-            )
+            transcript = Transcript.from_files(self._account.transcript().to_files())
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:
@@ -97,9 +99,10 @@ class Session(_Kept):
             self._account.close()
             self._data = None
             try:
+                transcript = self._account.transcript()
                 built = door.build(
-                    self._recipe,
-                    self._account.transcript(),
+                    self._recipe.of_used(transcript),
+                    transcript,
                     time=door.now(),
                     ledger=self._booking.document(),
                 )
