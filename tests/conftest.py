@@ -8,9 +8,15 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.skips import refuse_skip  # noqa: E402
+
+
+# How long an example takes depends on what else the machine does, and fails nothing.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.hookimpl(wrapper=True)
