@@ -13,7 +13,6 @@ import pytest  # noqa: E402
 
 from tests.skips import refuse_skip  # noqa: E402
 
-
 # How long an example takes depends on what else the machine does, and fails nothing.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
