@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.privacy import ledger_store
+from sfumato.privacy import ledger_store, ledger_witness
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
@@ -165,9 +165,9 @@ class TestOpening:
             Ledger.open(tmp_path / "patients.ledger")
         assert list(tmp_path.iterdir()) == []
 
-    def test_an_empty_file_is_an_interrupted_making(self, tmp_path):
+    def test_an_empty_file_is_not_taken_for_a_new_ledger(self, tmp_path):
         (tmp_path / "patients.ledger").touch()
-        with pytest.raises(LedgerError, match="empty file: the making of a ledger was interrupted"):
+        with pytest.raises(LedgerError, match=r"is an empty file.*from a backup; if not"):
             Ledger.open(tmp_path / "patients.ledger")
 
     def test_another_file_is_not_a_ledger(self, tmp_path):
@@ -434,6 +434,9 @@ class TestTampering:
         with raw(ledger) as connection:
             unguard(connection)
             connection.execute("DELETE FROM event WHERE hash = ?", (certified,))
+        with pytest.raises(LedgerError, match=r"is older than the one that was last used"):
+            Ledger.open(ledger.path)
+        ledger_witness.forget(ledger.path)
         shortened = Ledger.open(ledger.path)
         assert not shortened.contains(certified)
         assert shortened.head != head
@@ -444,6 +447,7 @@ class TestTampering:
         shutil.copy(ledger.path, tmp_path / "backup")
         book(ledger, what="first")
         os.replace(tmp_path / "backup", ledger.path)
+        ledger_witness.forget(ledger.path)
         book(Ledger.open(ledger.path), what="second")
         with pytest.raises(LedgerError, match="event 5 is not the one seen before"):
             book(ledger)

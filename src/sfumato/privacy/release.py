@@ -17,6 +17,7 @@ from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
+    from sfumato.privacy.unsaved import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,8 @@ class Release(ABC):
 
     kind: ClassVar[str]
     _provenance: Provenance | None = None
+    #: Where its transcript is kept until it is saved, if it was booked in a ledger.
+    _kept: Kept | None = None
 
     def __repr__(self) -> str:
         """Return what it is in one line: the kind, what is promised, and the method."""

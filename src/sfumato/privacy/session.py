@@ -83,6 +83,7 @@ class Session(_Kept):
             transcript = Transcript.from_files(
                 self._account.transcript().to_files(compressed=False)
             )
+            self._booking.keep(self._recipe, transcript, door.now(), "closed")
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:
@@ -96,16 +97,16 @@ class Session(_Kept):
             self._account.require_open("the release")
             self._account.close()
             self._data = None
+            transcript, time = self._account.transcript(), door.now()
             try:
+                self._booking.keep(self._recipe, transcript, time, "closed")
                 built = door.build(
-                    self._recipe,
-                    self._account.transcript(),
-                    time=door.now(),
-                    ledger=self._booking.document(),
+                    self._recipe, transcript, time=time, ledger=self._booking.document()
                 )
             except BaseException as error:
-                self._booking.finish("aborted", type(error).__name__)
+                self._booking.failed(error)
                 raise
+            built._kept = self._booking.kept
             self._booking.released("closed", built.transcript, built)
         return built
 
@@ -124,4 +125,7 @@ class Session(_Kept):
             if self._account.is_open:
                 self._account.close()
                 self._data = None
-                self._booking.finish("aborted" if kind else "closed")
+                if error is not None:
+                    self._booking.failed(error)
+                else:
+                    self._booking.finish("closed")
