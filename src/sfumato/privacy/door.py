@@ -204,6 +204,7 @@ class Booking:
         self.ledger = ledger
         self.entry: Entry | None = None
         self.kept: Kept | None = None
+        self._kept_digest = ""
         self._reserve: Reserve | None = None
         marks = () if bits().private else (SEEDED,)
         self.guarantee = promise(method, data.public, marks)
@@ -235,6 +236,11 @@ class Booking:
             return None
         return _reference(self.ledger, self.entry)
 
+    def renew(self, transcript: Transcript) -> None:
+        """Reserve room for a transcript that goes on from this one, before more is measured."""
+        if self._reserve is not None:
+            self._reserve.renew(_GROWTH * _size(transcript.to_files(compressed=False)))
+
     def keep(
         self,
         recipe: Recipe,
@@ -246,7 +252,8 @@ class Booking:
 
         If that fails the release is still in memory, which is better than none: it is a warning.
         """
-        if self._reserve is None or self.entry is None:
+        digest = transcript.digest()
+        if self._reserve is None or self.entry is None or digest == self._kept_digest:
             return
         document = {
             "method": recipe.method().name,
@@ -254,12 +261,13 @@ class Booking:
             "public": recipe.public_type.kind,
             "time": time,
             "ledger": self.document(),
-            "transcript": transcript.digest(),
+            "transcript": digest,
             "status": status,
         }
         files = {_FACTS: recipe.facts, **transcript.to_files(compressed=False)}
         try:
             self.kept = self._reserve.keep(self.entry.number, document, files)
+            self._kept_digest = digest
         except OSError as error:
             warnings.warn(
                 f"{self.entry.reference} is paid for, and its transcript could not be kept beside "
@@ -298,6 +306,12 @@ class Booking:
         if self.kept is not None:
             self.kept.discard()
         self.finish("aborted", _kind(error))
+
+    def withdraw(self) -> None:
+        """Tell the ledger that a session ended of which nobody wants a release."""
+        self.finish("closed")
+        if self.kept is not None:
+            self.kept.discard()
 
     def _tell(self, error: BaseException) -> None:
         """Say in an error how its release is recovered, if it is kept."""

@@ -97,12 +97,16 @@ def _save(release: Release, path: Path, key: Path | None) -> Path:
             durable.write_synced(draft / name, content)
         durable.sync_folder(draft)
         if home == path:
-            for name in sorted(files, key=lambda name: name == certificates.NAME):
-                if name == certificates.NAME:
-                    durable.sync_folder(path)
-                (draft / name).rename(path / name)
-                moved.append(path / name)
+            # The certificate gets its name when all else is there and nothing else is.
+            waiting = path / f".sfumato-{certificates.NAME}"
+            places = {name: path / name for name in files} | {certificates.NAME: waiting}
+            for name, place in places.items():
+                (draft / name).rename(place)
+                moved.append(place)
             draft.rmdir()
+            durable.sync_folder(path)
+            waiting.rename(path / certificates.NAME)
+            moved.append(path / certificates.NAME)
             durable.sync_folder(path)
         else:
             draft.chmod(0o755)

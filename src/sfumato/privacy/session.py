@@ -74,6 +74,7 @@ class Session(_Kept):
         self._account.require_open("the question")
         with self._account.lock:
             self._account.require_open("the question")
+            self._booking.renew(self._account.transcript())
             # A question that fails keeps its number: what it spent stays spent under that name.
             number = self._asked
             self._asked += 1
@@ -128,4 +129,4 @@ class Session(_Kept):
                 if error is not None:
                     self._booking.failed(error)
                 else:
-                    self._booking.finish("closed")
+                    self._booking.withdraw()

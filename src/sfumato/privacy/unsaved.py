@@ -129,41 +129,58 @@ class Reserve:
     def __init__(self, ledger: Path, room: int) -> None:
         self._ledger = ledger
         self._folder = folder_of(ledger)
-        try:
+        # The file that is to be written next, and the one that was kept last: both stay locked.
+        self._draft: tuple[int, Path] | None = None
+        self._kept: int | None = None
+        with contextlib.suppress(OSError):
             self._remove_abandoned()
-            self._descriptor, self._file = self._new_file(room + _SPARE)
+        self.renew(room)
+
+    def renew(self, room: int) -> None:
+        """Reserve room for what is kept next; raises before anything is measured for it."""
+        if self._draft is not None:
+            return
+        size = room + _SPARE
+        try:
+            self._draft = self._new_file(size)
         except OSError as error:
             _remove_if_empty(self._folder)
             raise LedgerError(
-                f"there is no place for the transcript in {self._folder}: {error.strerror}; "
-                f"nothing was booked. About {(room + _SPARE) / 1e6:,.1f} MB must be free, and the "
-                "folder of the ledger writable"
+                f"there is no place for a transcript in {self._folder}: {error.strerror}; nothing "
+                f"was measured or booked. About {size / 1e6:,.1f} MB must be free, and the folder "
+                "of the ledger writable"
             ) from error
 
     def keep(self, number: int, document: dict[str, Any], files: dict[str, bytes]) -> Kept:
-        """Write down what the entry of that number paid for, and return once it is durable."""
+        """Write down what the entry of that number paid for, and return once it is durable.
+
+        What was kept of the same entry before is replaced, whole or not at all.
+        """
         kept = Kept(self._ledger, number)
         content = _packed({**document, "format": FORMAT}, files)
-        if self._file == kept.file:
-            # A session keeps its answers again after each question, whole every time.
-            descriptor, file = self._new_file(len(content))
-            os.close(self._descriptor)
-            self._descriptor, self._file = descriptor, file
-        with os.fdopen(os.dup(self._descriptor), "wb") as opened:
+        if self._draft is None:
+            self._draft = self._new_file(len(content))
+        descriptor, file = self._draft
+        with os.fdopen(os.dup(descriptor), "wb") as opened:
             opened.write(content)
             opened.truncate()
             opened.flush()
             os.fsync(opened.fileno())
-        os.replace(self._file, kept.file)
-        self._file = kept.file
+        os.replace(file, kept.file)
+        if self._kept is not None:
+            os.close(self._kept)
+        self._draft, self._kept = None, descriptor
         sync_folder(self._folder)
         return kept
 
     def let_go(self) -> None:
-        """Leave the file to whoever saves or recovers it, or remove it if nothing was kept."""
-        os.close(self._descriptor)
-        if self._file.name.startswith(_DRAFT):
-            self._file.unlink(missing_ok=True)
+        """Leave what is kept to whoever saves or recovers it, and give back what is not used."""
+        if self._kept is not None:
+            os.close(self._kept)
+        if self._draft is not None:
+            descriptor, file = self._draft
+            os.close(descriptor)
+            file.unlink(missing_ok=True)
         _remove_if_empty(self._folder)
 
     def _new_file(self, room: int) -> tuple[int, Path]:
