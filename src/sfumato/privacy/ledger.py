@@ -7,11 +7,12 @@ overspend. The secret and the fingerprint of the data never leave the file.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -209,12 +210,14 @@ class Ledger:
         A certificate carries the hash of its entry. If it is missing here, the ledger was replaced
         by an older copy or its end was cut off.
         """
-        _replayed(self._store)
-        return self._store.holds(hash)
+        with self._knowing():
+            _replayed(self._store)
+            return self._store.holds(hash)
 
     def check(self) -> None:
         """Read everything anew and raise if any of it was damaged or changed."""
-        self._store.examine()
+        with self._knowing():
+            self._store.examine()
         self._read_whole(None)
         self._refuse_older_copy()
 
@@ -405,21 +408,16 @@ class Ledger:
 
     def _read_whole(self, history: History | None) -> None:
         """Read the whole chain, and check every event and the checkpoint."""
-        try:
-            with self._store.reading(whole=True) as reading:
-                account = _whole_account(self._store, reading, history)
-        except Gone as error:
-            raise self._lost(error) from None
+        with self._knowing(), self._store.reading(whole=True) as reading:
+            account = _whole_account(self._store, reading, history)
         self._refuse_other_past(account)
         self._account = account
 
     def _current(self) -> Account:
         """Return the account as the file has it now."""
         before = self._account
-        try:
+        with self._knowing():
             events = self._store.events(before.number)
-        except Gone as error:
-            raise self._lost(error) from None
         # The local value is returned: another thread may by now have set an older one.
         self._account = account = self._followed(before, events)
         return account
@@ -437,12 +435,10 @@ class Ledger:
             account, last = self._followed(before, events), events[-1]
             return {**decide(account), "time": _now()}
 
-        try:
+        with self._knowing():
             event = self._store.append(
                 before.number, content, lambda reading: _account(self._store, reading).to_json()
             )
-        except Gone as error:
-            raise self._lost(error) from None
         assert last is not None
         self._account = account = self._followed(account, [last, event])
         self._tell_witnesses(account)
@@ -486,13 +482,17 @@ class Ledger:
                     "one"
                 )
 
-    def _lost(self, error: Gone) -> LedgerError:
-        """Return the error for a file of which this handle knows more than is left of it."""
-        known = self._account
-        return self._store.damaged(
-            f"it held {known.bookings:,} bookings ({known.spent} spent) when it was last read "
-            f"here, and now {_reason(self.path)}"
-        )
+    @contextlib.contextmanager
+    def _knowing(self) -> Iterator[None]:
+        """Have a file that is gone refused as what this handle knows it to be: a loss."""
+        try:
+            yield
+        except Gone:
+            known = self._account
+            raise self._store.damaged(
+                f"it held {known.bookings:,} bookings ({known.spent} spent) when it was last read "
+                f"here, and now {_reason(self.path)}"
+            ) from None
 
     def _warn_of_the_clock(self, account: Account) -> None:
         """Warn if the last event was written at a time that is still to come."""
