@@ -284,3 +284,25 @@ def test_a_save_that_fails_half_way_leaves_an_existing_folder_empty(data, tmp_pa
     with pytest.raises(OSError, match="No space left"):
         release.save(tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "raises"), [(errno.EINVAL, False), (errno.EACCES, False), (errno.EIO, True)]
+)
+def test_a_drive_that_cannot_sync_folders_will_do_and_one_that_fails_will_not(
+    data, tmp_path, monkeypatch, number, raises
+):
+    release = NoisyTally(epsilon=1).release(data)
+    real = os.fsync
+
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if raises:
+        with pytest.raises(OSError, match=os.strerror(number)):
+            release.save(tmp_path / "out")
+    else:
+        assert verify(release.save(tmp_path / "out")).passed

@@ -252,8 +252,10 @@ class Booking:
 
         If that fails the release is still in memory, which is better than none: it is a warning.
         """
+        if self._reserve is None or self.entry is None:
+            return
         digest = transcript.digest()
-        if self._reserve is None or self.entry is None or digest == self._kept_digest:
+        if digest == self._kept_digest:
             return
         document = {
             "method": recipe.method().name,

@@ -7,6 +7,7 @@ content alone, may be lost.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -46,11 +47,16 @@ def sync_folder(folder: Path) -> None:
     # Only POSIX opens folders; elsewhere names are durable with their files.
     if os.name != "posix":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        # Drives that cannot sync a folder say so, and one that may not be read cannot be synced.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM):
+            raise
 
 
 def make_folder(folder: Path) -> list[Path]:

@@ -372,7 +372,11 @@ class Store:
                 f"this version reads format {FORMAT}); update sfumato"
             )
         if version != FORMAT:
-            raise self.damaged(f"this version reads format {FORMAT}, and not format {version}")
+            raise LedgerError(
+                f"{self.path} is a ledger of format {version}, and this version reads format "
+                f"{FORMAT} only. Format 1 was in use before the first release of sfumato. If this "
+                "file was in use since, it is damaged: restore it from a backup"
+            )
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

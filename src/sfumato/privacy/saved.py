@@ -111,7 +111,7 @@ def _save(release: Release, path: Path, key: Path | None) -> Path:
         else:
             draft.chmod(0o755)
             draft.rename(path)
-        durable.sync_folder(path.parent)
+            durable.sync_folder(home)
     except BaseException:
         for place in reversed(moved):
             place.unlink(missing_ok=True)
