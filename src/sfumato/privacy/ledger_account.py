@@ -272,7 +272,7 @@ class _Running:
         self._spent, self._bookings = before.spent, before.bookings
         self._pending = dict(before.pending)
         self._fingerprint = before.fingerprint
-        # Bookings of one method are alike: each guarantee is read and priced once.
+        # Bookings of one method are alike: each guarantee and charge is read and compared once.
         self._priced: dict[str, tuple[Guarantee, Loss]] = {}
 
     def account(self) -> Account:
@@ -304,13 +304,16 @@ class _Running:
 
     def _booked(self, event: Event) -> None:
         body = event.body
-        guarantee, cost = self._price(body)
-        entry = self._read_entry(event, guarantee)
-        spent, data = read_loss(body, "spent"), read_fingerprint(body)
+        guarantee, charged = self._price(body)
+        entry = self._read_entry(event, guarantee, charged)
+        data = read_fingerprint(body)
         if entry.number != self._bookings + 1:
             raise ValueError("bookings are not numbered in order")
-        self._refuse_false_charge(entry.charged, cost)
-        if spent != self._terms.total(self._spent, entry.charged):
+        if not self._terms.fits(charged, self._spent):
+            raise ValueError("more was booked than is allowed")
+        spent = self._terms.total(self._spent, charged)
+        # Compared as it is written: there is one way to write a sum.
+        if body["spent"] != spent.to_json():
             raise ValueError("the sum is wrong")
         if self._fingerprint is not None and data != self._fingerprint:
             raise ValueError("it was booked for other data")
@@ -321,41 +324,38 @@ class _Running:
         self._spent, self._fingerprint, self._bookings = spent, data, entry.number
         self._pending[entry.number] = event.hash
 
-    def _read_entry(self, event: Event, guarantee: Guarantee) -> Entry:
+    def _read_entry(self, event: Event, guarantee: Guarantee, charged: Loss) -> Entry:
         """Return the booking that an event holds, each part of its kind."""
         body = event.body
         return Entry(
             ledger=self._before.name,
             number=read_number(body, "entry"),
-            time=read_time(body),
+            time=read_text(body, "time"),
             kind=read_text(body, "kind"),
             method=read_text(body, "method"),
             parameters=read_object(body, "parameters"),
             guarantee=guarantee,
-            charged=read_loss(body, "charged"),
+            charged=charged,
             status="booked",
             previous=event.previous,
             hash=event.hash,
         )
 
     def _price(self, body: dict[str, Any]) -> tuple[Guarantee, Loss]:
-        """Return the guarantee of a booking, and what it costs here."""
-        text = json.dumps(body["guarantee"])
-        if text not in self._priced:
-            guarantee = read_guarantee(body)
-            self._priced[text] = guarantee, self._terms.charge(guarantee)
-        return self._priced[text]
-
-    def _refuse_false_charge(self, charged: Loss, cost: Loss) -> None:
-        """Raise unless a charge covers the guarantee it was booked for, and was affordable.
+        """Return the guarantee of a booking and what was charged for it, which must cover it.
 
         More than the guarantee costs may have been charged, since a charge is rounded up where
         the sum would grow too long; less never.
         """
-        if type(charged) is not type(self._spent) or not self._terms.fits(charged, self._spent):
-            raise ValueError("more was booked than is allowed")
-        if not self._terms.covers(charged, cost):
-            raise ValueError("less was charged than its guarantee costs")
+        text = json.dumps([body["guarantee"], body["charged"]])
+        if text not in self._priced:
+            guarantee, charged = read_guarantee(body), read_loss(body, "charged")
+            if type(charged) is not type(self._spent):
+                raise ValueError("it was charged in another measure")
+            if not self._terms.covers(charged, self._terms.charge(guarantee)):
+                raise ValueError("less was charged than its guarantee costs")
+            self._priced[text] = guarantee, charged
+        return self._priced[text]
 
     def _finished(self, event: Event) -> None:
         body = event.body
