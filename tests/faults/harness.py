@@ -210,14 +210,14 @@ def settle(root: Path, ledger: Ledger, said: list[str], out: Path) -> str:
         if saved:
             same = (out / "transcript.json").read_bytes()
             assert (recovered / "transcript.json").read_bytes() == same
-        return "saved, and kept" if saved else "recovered"
+        return "saved and kept" if saved else "recovered"
     if saved:
         return "saved"
     assert "kept" not in said and "returned" not in said, "LOST: it was kept, and is not there"
     with contextlib.suppress(LedgerError):
         ledger.recover(2)
         raise AssertionError("there was something to recover after all")
-    return "spent, measurement cut off"
+    return "spent without a result"
 
 
 def look_at_making(root: Path, said: list[str]) -> str:
