@@ -35,6 +35,7 @@ PUBLIC_NAMES = {
     "LinearRegression": "sfumato.regression.linear_regression:LinearRegression",
     "KroneckerGraph": "sfumato.graph.kronecker_graph:KroneckerGraph",
     "Ledger": "sfumato.privacy.ledger:Ledger",
+    "LedgerError": "sfumato.privacy.ledger:LedgerError",
     "MST": "sfumato.tabular.mst:MST",
     "MWEM": "sfumato.tabular.mwem:MWEM",
     "Majority": "sfumato.tabular.majority:Majority",

@@ -21,6 +21,7 @@ from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
+    from sfumato.privacy.unsaved import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,8 @@ class Release(ABC):
 
     kind: ClassVar[str]
     _provenance: Provenance | None = None
+    #: Where its transcript is kept until it is saved, if it was booked in a ledger.
+    _kept: Kept | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Escape the words of every kind of release: they repeat names out of files."""

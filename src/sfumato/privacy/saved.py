@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
-from sfumato.privacy import door, keys, registry
+from sfumato.privacy import door, durable, keys, registry
 from sfumato.privacy.alike import Differences, compare, surplus
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
@@ -72,27 +72,52 @@ def pretty(document: Any) -> bytes:
 
 
 def save(release: Release, path: Path, *, key: Path | None) -> Path:
-    """Write a release into a folder that is new or empty, whole or not at all."""
+    """Write a release into a folder that is new or empty, whole or not at all, and durably."""
     refuse_broken_fork()
-    path = path.resolve()
+    try:
+        place = _save(release, path.resolve(), key)
+    except BaseException as error:
+        if release._kept is not None:
+            error.add_note(release._kept.words())
+        raise
+    if release._kept is not None:
+        release._kept.discard()
+    return place
+
+
+def _save(release: Release, path: Path, key: Path | None) -> Path:
+    """Write and sync all files of a release; its certificate makes it one, and comes last."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
     files = all_files(release, key=key or keys.find_key())
     # An existing folder is kept (somebody may stand in it); a new one appears whole.
     home = path if path.exists() else path.parent
-    home.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(home)
     draft = Path(tempfile.mkdtemp(prefix=".sfumato-", dir=home))
+    moved: list[Path] = []
     try:
         for name, content in files.items():
-            (draft / name).write_bytes(content)
+            durable.write_synced(draft / name, content)
+        durable.sync_folder(draft)
         if home == path:
-            for name in files:
-                (draft / name).rename(path / name)
+            # The certificate gets its name when all else is there and nothing else is.
+            waiting = path / f".sfumato-{certificates.NAME}"
+            places = {name: path / name for name in files} | {certificates.NAME: waiting}
+            for name, place in places.items():
+                (draft / name).rename(place)
+                moved.append(place)
             draft.rmdir()
+            durable.sync_folder(path)
+            waiting.rename(path / certificates.NAME)
+            moved.append(path / certificates.NAME)
+            durable.sync_folder(path)
         else:
             draft.chmod(0o755)
             draft.rename(path)
+            durable.sync_folder(home)
     except BaseException:
+        for place in reversed(moved):
+            place.unlink(missing_ok=True)
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return path

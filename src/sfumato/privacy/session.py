@@ -74,6 +74,7 @@ class Session(_Kept):
         self._account.require_open("the question")
         with self._account.lock:
             self._account.require_open("the question")
+            self._booking.renew(self._account.transcript())
             number = self._asked
             try:
                 door.guarded(
@@ -85,6 +86,8 @@ class Session(_Kept):
                 raise
             self._asked += 1
             transcript = Transcript.from_files(self._account.transcript().to_files())
+            recipe = self._recipe.of_used(transcript)
+            self._booking.keep(recipe, transcript, door.now(), "closed")
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:
@@ -98,17 +101,15 @@ class Session(_Kept):
             self._account.require_open("the release")
             self._account.close()
             self._data = None
+            transcript, time = self._account.transcript(), door.now()
             try:
-                transcript = self._account.transcript()
-                built = door.build(
-                    self._recipe.of_used(transcript),
-                    transcript,
-                    time=door.now(),
-                    ledger=self._booking.document(),
-                )
+                recipe = self._recipe.of_used(transcript)
+                self._booking.keep(recipe, transcript, time, "closed")
+                built = door.build(recipe, transcript, time=time, ledger=self._booking.document())
             except BaseException as error:
-                self._booking.finish("aborted", type(error).__name__)
+                self._booking.failed(error)
                 raise
+            built._kept = self._booking.kept
             self._booking.released("closed", built.transcript, built)
         return built
 
@@ -127,4 +128,7 @@ class Session(_Kept):
             if self._account.is_open:
                 self._account.close()
                 self._data = None
-                self._booking.finish("aborted" if kind else "closed")
+                if error is not None:
+                    self._booking.failed(error)
+                else:
+                    self._booking.withdraw()
