@@ -1,6 +1,9 @@
 """What holds for all tests."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 # Tests run side by side, one process for each core, and their matrices are small. Threads of the
 # linear algebra would wait for one another most of the time: audits then take ten times as long.
@@ -8,9 +11,20 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Witnesses of ledgers are kept in the user's own folder: that of the tests is another one.
+_home = tempfile.mkdtemp(prefix="sfumato-tests-")
+atexit.register(shutil.rmtree, _home, ignore_errors=True)
+os.environ["XDG_CONFIG_HOME"] = _home
+os.environ.pop("SFUMATO_WITNESS", None)
+
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.skips import refuse_skip  # noqa: E402
+
+# How long an example takes depends on what else the machine does, and fails nothing.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.graph.subgraph_count import SubgraphCount
     from sfumato.graph.summary import GraphSummary
     from sfumato.privacy.guarantee import Guarantee
-    from sfumato.privacy.ledger import BudgetExceeded, Ledger
+    from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
     from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
     from sfumato.privacy.method import Method
     from sfumato.privacy.plan import Plan
@@ -102,6 +102,7 @@ __all__ = [
     "KNormRegression",
     "KroneckerGraph",
     "Ledger",
+    "LedgerError",
     "LinearRegression",
     "Majority",
     "ManyResponses",

@@ -35,6 +35,7 @@ PUBLIC_NAMES = {
     "LinearRegression": "sfumato.regression.linear_regression:LinearRegression",
     "KroneckerGraph": "sfumato.graph.kronecker_graph:KroneckerGraph",
     "Ledger": "sfumato.privacy.ledger:Ledger",
+    "LedgerError": "sfumato.privacy.ledger:LedgerError",
     "MST": "sfumato.tabular.mst:MST",
     "MWEM": "sfumato.tabular.mwem:MWEM",
     "Majority": "sfumato.tabular.majority:Majority",
@@ -150,6 +151,7 @@ PUBLIC_PARTS = {
     "table": "sfumato.data.table:TablePublic",
 }
 
+register_place("report.compare_page", "sfumato.report.page:compare_page")
 for _name, _place in METHODS.items():
     register_place(_name, _place)
 for _kind, _place in PUBLIC_PARTS.items():

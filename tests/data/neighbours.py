@@ -60,6 +60,13 @@ HABITS: dict[str, list[Any]] = {
     "decimals": [Decimal("1.50"), Decimal("1"), Decimal("-7.0"), Decimal("0.1")],
     "large": [2**53 + 1, 2**60, 5, -(2**55) - 1],
     "identifiers": [100234, 100235, 7, 12],
+    "gaps in wholes": [1, 2, None, 3],
+    "gaps in floats": [1.5, float("nan"), 2.0],
+    "gaps in texts": ["a", None, "1"],
+    "gaps in stamps": [np.datetime64("2020-01-01"), np.datetime64("NaT")],
+    "far": [1e20, 1e16, 2.5, -1e300],
+    "written far": ["1e20", "100000000000000000000", "2.5", "1e+16"],
+    "bytes": [b"a", b"1"],
 }
 
 #: What one record more may bring with it.
@@ -70,6 +77,7 @@ STRANGERS: list[Any] = [
     np.datetime64("2020-01-01T00:00:00.123456789"), np.timedelta64(3, "D"), timedelta(days=1),
     np.float32(0.1), np.int8(1), b"x", b"\xff", [1], {"a": 1}, object(), 1j, "ｆullwidth", "\x00",
     "long " * 2000, "\ud800", "a,b", 'quoted "text"', "two\nlines", pd.NaT, pd.NA, "True", "1e400",
+    1e20, " 1", "nan", "NaT", np.datetime64("NaT"), np.float16(0.1),
 ]  # fmt: skip
 
 LENIENT: dict[str, Coding] = {
@@ -88,6 +96,9 @@ LENIENT: dict[str, Coding] = {
     "large names": Categories(
         values=(str(2**53 + 1), str(2**60), "5"), outside="other", missing="code"
     ),
+    "far names": Categories(values=("1e20", "1e16", "a"), outside="other", missing="code"),
+    "blank names": Categories(values=("1", " 1", "a", " a"), outside="other", missing="code"),
+    "odd names": Categories(values=("inf", "True", "NA", "0"), outside="other", missing="code"),
     "numbers as names": Categories(values=(0, 1, 2024), outside="other", missing="code"),
     "large wholes": Categories(values=(2**53 + 1, 2**60, 5), outside="other", missing="code"),
     "wholes": Integers(low=-3, high=9, outside="clamp", missing="code"),
@@ -96,6 +107,12 @@ LENIENT: dict[str, Coding] = {
     ),
     "bins": Numbers(edges=(-1, 0.1, 0.3, 2, 3), outside="clamp", missing="code"),
     "reals": Reals(low=-8, high=8, outside="clamp", missing="code", missing_values=("?", 2.5)),
+    "far missing": Numbers(
+        edges=(0, 1, 1e30),
+        outside="clamp",
+        missing="code",
+        missing_values=(1e20, 10**16 - 1, "?", "2.50", 2.5),
+    ),
     "truth": Booleans(missing="code"),
     "days": Dates(
         low=date(2000, 1, 1),
@@ -121,6 +138,7 @@ TAME: dict[str, tuple[tuple[str, ...], list[Any]]] = {
     "days as names": (_DATED, _DATES),
     "far wholes": (("large",), [*MILD, "x", 10**30]),
     "wholes": (("wholes", "truths", "large", "identifiers"), [*MILD, "1e3", 10**30]),
+    "far missing": ((*_NUMERIC, "far", "written far"), [*MILD, "?", 10**30, 1e16]),
     "bins": (_NUMERIC, [*MILD, 2.5, "1e400", 10**5000, np.float32(0.1)]),
     "reals": (_NUMERIC, [*MILD, "?", 2.5, "inf", 10**5000]),
 }
@@ -184,6 +202,13 @@ FRAMES: dict[str, Callable[[list[Any]], Any]] = {
     "pandas nullable": lambda values: pd.DataFrame({"x": pd.Series(values)}).convert_dtypes(),
     "pandas category": lambda values: pd.DataFrame({"x": pd.Series(values).astype("category")}),
     "pandas from CSV": lambda values: pd.read_csv(io.StringIO(_csv_text(values))),
+    "pandas chunks from CSV": lambda values: pd.concat(
+        [pd.read_csv(io.StringIO(_csv_text(part))) for part in (values[:3], values[3:])],
+        ignore_index=True,
+    ),
+    "pandas arrow from CSV": lambda values: pd.read_csv(
+        io.StringIO(_csv_text(values)), dtype_backend="pyarrow"
+    ),
     "pandas dates from CSV": lambda values: pd.read_csv(
         io.StringIO(_csv_text(values)), parse_dates=["x"]
     ),
@@ -404,6 +429,8 @@ def readers() -> Iterator[Reader]:
     for kind in FRAMES:
         # pandas rounds large numbers to doubles and calls them whole again: nobody can see it.
         lost = ("large",) if kind == "pandas nullable" else ()
+        # Polars makes null of a time stamp that stands beside a number.
+        lost += ("gaps in stamps",) if kind == "polars" else ()
         habits = tuple(habit for habit in HABITS if habit not in lost)
         yield Reader(f"table/{kind}", frame_reader(kind), habits=habits)
     for name in FILES:
@@ -411,7 +438,8 @@ def readers() -> Iterator[Reader]:
             yield Reader(f"file/{name}/{engine}", file_reader(name, engine))
     yield Reader("table/duckdb", relation_reader())
     for kind in COLUMNS:
-        yield Reader(f"labels/{kind}", label_reader(kind))
+        habits = tuple(h for h in HABITS if kind != "polars" or h != "gaps in stamps")
+        yield Reader(f"labels/{kind}", label_reader(kind), habits=habits)
         yield Reader(f"persons/{kind}", person_reader(kind), habits=PERSONS)
     for kind in [*FRAMES, *FILES, "lists", "numpy", "numpy objects"]:
         yield Reader(f"points/{kind}", point_reader(kind), ordered=False, habits=NUMBERS)

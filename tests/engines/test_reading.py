@@ -287,3 +287,8 @@ def test_entries_of_an_arrow_dictionary_are_read_as_they_are_outside_one(values)
         plain = pa.chunked_array([values, *([values.slice(1)] if column is not entries else [])])
         found = Text.read(from_arrow(column)).values.to_list()
         assert found == Text.read(from_arrow(plain)).values.to_list()
+
+
+def test_long_decimals_within_lists_are_unreadable_and_panic_nowhere():
+    column = pa.array([[Decimal("1.5")], None], pa.list_(pa.decimal256(60, 2)))
+    assert from_arrow(column).to_list() == [UNREADABLE, None]

@@ -118,10 +118,11 @@ def test_files_agree_with_themselves_and_with_nothing_else(release):
         {"edges.csv": edges, "model.json": other.files()["model.json"]},
     ):
         assert not release.agrees(wrong)
-    document = json.loads(model)
-    document["moved"] *= 1 + 1e-12
-    close = {"edges.csv": edges, "model.json": json.dumps(document).encode()}
-    assert release.agrees(close)
+    moved = json.loads(model)["moved"]
+    for near, agrees in ((moved + 1e-8, True), (moved + 2e-8, False), (moved + 1e-12, False)):
+        close = model.replace(f'"moved":{moved}'.encode(), f'"moved":{near:.13g}'.encode())
+        assert close != model
+        assert release.agrees({"edges.csv": edges, "model.json": close}) is agrees
 
 
 def test_words_tell_what_was_moved_and_what_is_kept(release):

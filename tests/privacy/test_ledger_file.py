@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.privacy import ledger_store
+from sfumato.privacy import ledger_store, ledger_witness
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
@@ -165,9 +165,9 @@ class TestOpening:
             Ledger.open(tmp_path / "patients.ledger")
         assert list(tmp_path.iterdir()) == []
 
-    def test_an_empty_file_is_an_interrupted_making(self, tmp_path):
+    def test_an_empty_file_is_not_taken_for_a_new_ledger(self, tmp_path):
         (tmp_path / "patients.ledger").touch()
-        with pytest.raises(LedgerError, match="empty file: the making of a ledger was interrupted"):
+        with pytest.raises(LedgerError, match=r"is an empty file.*from a backup; if not"):
             Ledger.open(tmp_path / "patients.ledger")
 
     def test_another_file_is_not_a_ledger(self, tmp_path):
@@ -434,6 +434,9 @@ class TestTampering:
         with raw(ledger) as connection:
             unguard(connection)
             connection.execute("DELETE FROM event WHERE hash = ?", (certified,))
+        with pytest.raises(LedgerError, match=r"is older than the one that was last used"):
+            Ledger.open(ledger.path)
+        ledger_witness.forget(ledger.path)
         shortened = Ledger.open(ledger.path)
         assert not shortened.contains(certified)
         assert shortened.head != head
@@ -444,9 +447,132 @@ class TestTampering:
         shutil.copy(ledger.path, tmp_path / "backup")
         book(ledger, what="first")
         os.replace(tmp_path / "backup", ledger.path)
+        ledger_witness.forget(ledger.path)
         book(Ledger.open(ledger.path), what="second")
         with pytest.raises(LedgerError, match="event 5 is not the one seen before"):
             book(ledger)
+
+
+class TestCheckpoints:
+    @pytest.fixture(autouse=True)
+    def _often(self, monkeypatch):
+        monkeypatch.setattr(ledger_store, "CHECKPOINT", 4)
+
+    @pytest.fixture
+    def ledger(self, tmp_path):
+        made = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(100))
+        for number in range(9):
+            entry = book(made, number=number)
+            if number % 3:
+                made.finish(entry, status="released")
+        return made
+
+    def test_a_ledger_is_the_same_with_and_without(self, ledger):
+        state = Ledger.open(ledger.path)
+        with raw(ledger) as connection:
+            ((number,),) = connection.execute("SELECT number FROM checkpoint")
+            connection.execute("DELETE FROM checkpoint")
+        assert number == 12
+        bare = Ledger.open(ledger.path)
+        assert bare._account == state._account
+        assert bare.history() == state.history() == ledger.history()
+
+    def test_only_events_after_the_checkpoint_are_read(self, ledger, monkeypatch):
+        read = []
+        parsed = Store._parsed
+
+        def counted(self, number, *row):
+            read.append(number)
+            return parsed(self, number, *row)
+
+        monkeypatch.setattr(Store, "_parsed", counted)
+        Ledger.open(ledger.path)
+        assert read == [0, 12, 13, 14, 15]
+
+    @pytest.mark.parametrize("number", [0, 1, 7, 12, 13])
+    def test_a_changed_event_is_found_by_opening_also_before_the_checkpoint(self, ledger, number):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute(
+                "UPDATE event SET body = replace(body, '2', '3') WHERE number = ?", (number,)
+            )
+        refused(ledger, f"event {number} (does not match its hash|cannot be read)")
+
+    def test_a_rewritten_chain_is_found_by_opening(self, ledger):
+        rewrite(ledger, 2, lambda body: body.update(note="another"))
+        refused(ledger, "its events are not those that its checkpoint was made of")
+
+    @pytest.mark.parametrize("statement", [
+        "UPDATE checkpoint SET body = replace(body, '4/5', '1/5')",
+        "UPDATE checkpoint SET body = '{}'",
+        "UPDATE checkpoint SET body = 'x'",
+        "UPDATE checkpoint SET number = 11",
+        "UPDATE checkpoint SET hash = 'x'",
+        "INSERT INTO checkpoint VALUES (1, '{}', '')",
+    ])  # fmt: skip
+    def test_a_changed_checkpoint_is_found(self, ledger, statement):
+        with raw(ledger) as connection:
+            connection.execute(statement)
+        refused(ledger, "checkpoint")
+
+    @pytest.mark.parametrize(
+        "forged",
+        [
+            {"spent": {"measure": "pure", "epsilon": "1/10"}},
+            {"bookings": 3},
+            {"pending": []},
+            {"data": None},
+        ],
+    )
+    def test_a_forged_checkpoint_is_found_by_a_check(self, ledger, forged):
+        with raw(ledger) as connection:
+            ((text,),) = connection.execute("SELECT body FROM checkpoint")
+            content = canonical({**json.loads(text), **forged})
+            connection.execute(
+                "UPDATE checkpoint SET body = ?, hash = ?", (content.decode(), digest(content))
+            )
+        with pytest.raises(LedgerError, match=r"not what its events add up to|other data|sum is"):
+            ledger.check()
+
+    def test_a_changed_event_stops_the_next_checkpoint(self, ledger):
+        with raw(ledger) as connection:
+            unguard(connection)
+            connection.execute("UPDATE event SET body = replace(body, '2', '3') WHERE number = 3")
+        before = ledger.bookings
+        with pytest.raises(LedgerError, match="event 3 does not match its hash"):
+            book(ledger)  # The sixteenth event.
+        assert ledger.bookings == before
+
+    def test_ending_an_entry_from_before_the_checkpoint(self, ledger):
+        first = ledger.history()[0]
+        again = Ledger.open(ledger.path)
+        again.finish(first, status="aborted")
+        assert again.history()[0].status == "aborted"
+        with pytest.raises(LedgerError, match="has already ended: it was aborted"):
+            again.finish(first, status="released")
+        with pytest.raises(LedgerError, match="is not an entry of"):
+            again.finish(replace(first, hash="0" * 64), status="released")
+
+
+def test_a_flipped_byte_anywhere_is_refused_in_words_or_does_no_harm(ledger, tmp_path):
+    whole = ledger.path.read_bytes()
+    spent, history = ledger.spent, ledger.history()
+    refusals = 0
+    for place in range(0, len(whole), 61):
+        spoilt = bytearray(whole)
+        spoilt[place] ^= 0x80
+        path = tmp_path / "spoilt.ledger"
+        path.write_bytes(spoilt)
+        try:
+            found = Ledger.open(path)
+            found.check()
+        except LedgerError:
+            refusals += 1
+            continue
+        # Room that SQLite does not use, or a trigger's text.
+        assert found.spent == spent
+        assert [entry.hash for entry in found.history()] == [entry.hash for entry in history]
+    assert refusals > 20
 
 
 class Faulty(sqlite3.Connection):

@@ -238,3 +238,10 @@ def test_labels_that_make_all_others_complex_are_refused_without_a_value():
     with pytest.raises(ValueError, match="Complex data not supported") as caught:
         classifier().fit([[1.0], [2.0]], [4711, 1j])
     assert "4711" not in str(caught.value) and "4.711" not in str(caught.value)
+
+
+def test_classes_that_one_label_could_merge_are_refused():
+    # 2.0**53 makes floats of all labels, among which 2**53 and 2**53 + 1 are one.
+    model = classifier(classes=(2**53, 2**53 + 1))
+    with pytest.raises(ValueError, match=r"less than 2\*\*53; give them as text"):
+        model.fit([[1.0], [2.0], [3.0]], [2**53, 2**53 + 1, 2.0**53])

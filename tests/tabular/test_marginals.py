@@ -1,3 +1,4 @@
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,10 @@ from sfumato.data.table import Table
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.record import record, replay
+from sfumato.privacy.saved import verify
 from sfumato.tabular.histogram import Histogram
 from sfumato.tabular.marginals import Marginals
+from sfumato.tabular.statistic import TableStatistic
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
 
@@ -213,8 +216,9 @@ def test_a_combination_that_was_not_released_is_named_with_what_there_is():
     )
     with pytest.raises(ValueError, match=r"no released table holds colour × left; released are"):
         release.counts(["colour", "left"])
-    with pytest.raises(ValueError, match="rows cannot be drawn: no released table holds size"):
-        release.sample(3)
+    with pytest.raises(ValueError, match="there is no column 'size'"):
+        release.counts(["size"])
+    assert release.sample(3).columns == ["colour", "left"]
 
 
 def test_synthetic_rows_have_the_custodians_columns_and_the_right_dependence():
@@ -341,8 +345,6 @@ def test_margins_hold_nineteen_times_in_twenty():
 def test_columns_may_be_called_count_and_margin(ways, tmp_path):
     import polars as pl
 
-    from sfumato.privacy.saved import verify
-
     frame = pl.DataFrame({"count": ["x", "y"] * 9, "margin": ["u", "v"] * 9, "table": ["t"] * 18})
     columns = {"count": ["x", "y"], "margin": ["u", "v"], "table": ["t"]}
     release = Marginals(epsilon=1, ways=ways).release(Table(frame, columns))
@@ -383,3 +385,37 @@ def test_columns_are_named_once():
     for columns in ([], ["left", "left"]):
         with pytest.raises(ValueError, match="each once"):
             release.counts(columns)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Marginals(epsilon=1, tables=[("colour",), ("colour", "left")]),
+        Histogram(epsilon=1, columns=["left", "colour"]),
+        TableStatistic(epsilon=1, expression="count(colour, 'red') / known(left)"),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_only_the_columns_that_are_used_are_published(method, tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(3), unit="row")
+    data = tables.table(tables.made(50))
+    folder = method.release(data, ledger=ledger).save(tmp_path / "out")
+    published = b"".join(place.read_bytes() for place in folder.iterdir())
+    assert b"colour" in published and b"size" not in published.replace(b"sizes", b"")
+    assert json.loads((folder / "public.json").read_bytes())["schema"]["order"] == [
+        "colour",
+        "left",
+    ]
+    # To the ledger it is the same table as ever: a release of all columns goes to the same one.
+    assert verify(folder, ledger=ledger).passed
+    whole = Marginals(epsilon=1).release(data, ledger=ledger).save(tmp_path / "whole")
+    assert verify(whole, ledger=ledger).passed
+    key = b"k" * 32
+    assert data.only(["left"]).digest(key) == data.digest(key)
+
+
+def test_a_column_that_does_not_exist_is_refused_before_anything_is_spent(tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(3), unit="row")
+    with pytest.raises(ValueError, match="there is no column 'colr'"):
+        Histogram(epsilon=1, columns=["colr"]).release(tables.table(tables.made(5)), ledger=ledger)
+    assert ledger.history() == []

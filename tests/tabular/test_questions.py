@@ -52,6 +52,17 @@ def test_a_session_is_saved_and_verified(data, tmp_path):
     assert release.plot().axes
 
 
+def test_columns_that_no_question_named_stay_home(data, tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(1))
+    session = Questions(epsilon=1).open(data, ledger=ledger)
+    session.ask({"left": "true"})
+    session.ask({})
+    folder = session.close().save(tmp_path / "out")
+    assert verify(folder, ledger=ledger).passed, str(verify(folder, ledger=ledger))
+    published = b"".join(place.read_bytes() for place in folder.iterdir())
+    assert b"left" in published and b"colour" not in published
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [

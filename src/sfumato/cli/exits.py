@@ -7,7 +7,7 @@ value, so of any other error only its kind and its place are told.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,16 @@ class Failure:
 
 def explain(error: BaseException) -> Failure:
     """Return how an error is told and with which code the command ends."""
+    from sfumato.privacy.unsaved import PAID_FOR
+
+    failure = _failure(error)
+    # What else this package has written on an error: what was paid for, and how to get it.
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(PAID_FOR)]
+    return replace(failure, message=". ".join([failure.message, *notes]))
+
+
+def _failure(error: BaseException) -> Failure:
+    """Return how an error is told, without its notes."""
     from sfumato.engines.errors import DataError
     from sfumato.privacy.budget import SliceExceeded
     from sfumato.privacy.ledger import BudgetExceeded, LedgerError

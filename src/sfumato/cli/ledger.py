@@ -113,6 +113,153 @@ def history(path: LedgerPath, as_json: JsonOption = False) -> None:
 
 
 @app.command(epilog=EPILOG)
+def check(
+    path: LedgerPath,
+    releases: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RELEASE]…", help="Saved releases that must be booked in it."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read all of a ledger again: every event, every sum, and whether it is the newest copy."""
+    with answering(as_json) as screen:
+        from sfumato.privacy.ledger import Ledger
+
+        found = Ledger.open(path)
+        found.check()
+        for folder in releases or ():
+            _refuse_unbooked(found, folder)
+        document = {
+            **_state(found),
+            "releases": [str(folder) for folder in releases or ()],
+            "witnesses": [str(file) for file in found.witnesses()],
+            "setbacks": [list(pair) for pair in found.setbacks()],
+        }
+        screen.answer(document, lambda console: _show_checked(console, found, releases or []))
+
+
+@app.command(epilog=EPILOG)
+def recover(
+    path: LedgerPath,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A new or empty folder to save the release in."),
+    ] = None,
+    entry: Annotated[
+        int | None, typer.Option(metavar="N", help="Which entry; needed if there are several.")
+    ] = None,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Remove what is kept of the entry instead.")
+    ] = False,
+    key: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The private key that signs it.")
+    ] = None,
+    report: Annotated[bool, typer.Option(help="Add report.html.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Save a release that was paid for and never saved, without the data; or list them."""
+    with answering(as_json) as screen:
+        from sfumato.cli.releasing import reported, show_release, usable_key
+        from sfumato.cli.reserve import reserved
+        from sfumato.privacy.ledger import Ledger
+
+        found = Ledger.open(path)
+        if out is None and not discard:
+            screen.answer(_kept(found), lambda console: _show_kept(console, found))
+            return
+        number = _chosen(found, entry)
+        if discard:
+            found.discard(number)
+            screen.answer(_kept(found), lambda console: _show_kept(console, found))
+            return
+        assert out is not None
+        signing = usable_key(key)
+        with reserved(out):
+            made = found.recover(number)
+            made.save(out, key=signing)
+        if report:
+            reported(screen, out)
+        document = {"release": str(out), "entry": number, "guarantee": made.guarantee.to_json()}
+        screen.answer(document, lambda console: show_release(console, made, out))
+
+
+def _chosen(ledger: Ledger, number: int | None) -> int:
+    """Return the entry that is meant, which must be one that is kept."""
+    kept = [entry.number for entry in ledger.unsaved()]
+    if number is None and len(kept) == 1:
+        return kept[0]
+    if number is None or number not in kept:
+        listed = ", ".join(map(str, kept)) or "none"
+        asked = "name one with --entry" if number is None else f"entry {number} is not kept"
+        raise Refusal(
+            ExitCode.USAGE, f"{asked}; entries of {ledger.name} that can be recovered: {listed}"
+        )
+    return number
+
+
+def _kept(ledger: Ledger) -> dict[str, Any]:
+    """Return what was paid for and not saved, as a plain document."""
+    kept = ledger.unsaved()
+    numbers = {entry.number for entry in kept}
+    lost = [
+        entry.to_json()
+        for entry in ledger.history()
+        if entry.status == "booked" and entry.number not in numbers
+    ]
+    return {
+        "ledger": str(ledger.path),
+        "recoverable": [entry.to_json() for entry in kept],
+        "unfinished": lost,
+    }
+
+
+def _show_kept(console: Console, ledger: Ledger) -> None:
+    document = _kept(ledger)
+    for entry in document["recoverable"]:
+        console.print(
+            f"{entry['reference']} {entry['time']} {entry['method']}: save it with `sfumato ledger "
+            f"recover {ledger.path} --entry {entry['number']} --out NEW-FOLDER`",
+            soft_wrap=True,
+        )
+    for entry in document["unfinished"]:
+        console.print(
+            f"{entry['reference']} {entry['time']} {entry['method']}: spent, and nothing to "
+            "recover: it is still running, or ended before its measurement did",
+            soft_wrap=True,
+        )
+    if not document["recoverable"]:
+        console.print("Every release that was made is saved.")
+
+
+def _refuse_unbooked(ledger: Ledger, folder: Path) -> None:
+    """Raise unless a saved release is booked in the ledger, so that it is not an older copy."""
+    from sfumato.privacy.saved import load
+
+    stated = load(folder).provenance.ledger
+    if stated is None or stated["identity"] != ledger.identity:
+        raise Refusal(ExitCode.LEDGER, f"{folder} is not booked in {ledger.name}")
+    if not ledger.contains(stated["head"]):
+        raise Refusal(
+            ExitCode.LEDGER,
+            f"{ledger.path} does not hold {stated['reference']}, which paid for {folder}: it is an "
+            "older copy, or its end was cut off. Do not use it; restore a newer copy",
+        )
+
+
+def _show_checked(console: Console, ledger: Ledger, releases: list[Path]) -> None:
+    _show(console, ledger)
+    console.print("Every event is as it was written, and every sum is right.", soft_wrap=True)
+    for file in ledger.witnesses():
+        console.print(f"It is no older than the witness {file} has seen.", soft_wrap=True)
+    if not ledger.witnesses():
+        console.print("No witness of it is kept: an older copy could not be told.", soft_wrap=True)
+    for folder in releases:
+        console.print(f"It holds the entry that paid for {folder}.", soft_wrap=True)
+    for before, after in ledger.setbacks():
+        console.print(f"The clock went back: {before} was followed by {after}.", soft_wrap=True)
+
+
+@app.command(epilog=EPILOG)
 def rebind(
     path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
     file: Annotated[
@@ -201,7 +348,7 @@ def _state(ledger: Ledger) -> dict[str, Any]:
         "allowed": ledger.allow.to_json(),
         "spent": ledger.spent.to_json(),
         "left": ledger.remaining.to_json(),
-        "bookings": len(ledger.history()),
+        "bookings": ledger.bookings,
         "head": ledger.head,
     }
 
@@ -215,7 +362,7 @@ def _show(console: Console, ledger: Ledger) -> None:
     grid.add_row("allowed", str(ledger.allow))
     grid.add_row("spent", str(ledger.spent))
     grid.add_row("left", str(ledger.remaining))
-    grid.add_row("bookings", str(len(ledger.history())))
+    grid.add_row("bookings", str(ledger.bookings))
     console.print(grid)
 
 

@@ -102,9 +102,11 @@ def released(
     figures
         What of it is shown to people below its words, if anything is.
     """
-    with reserved(out):
+    from sfumato.privacy import door
+
+    with reserved(out) as room:
         with screen.working("releasing"):
-            made = recipe.release(data, ledger=book)
+            made = door.release(recipe, data, book, reserve=room)
         made.save(out, key=signing)
     page = reported(screen, out) if report else None
     document = {
@@ -139,11 +141,23 @@ def opened_ledger(screen: Screen, path: Path | None) -> Ledger | None:
     from sfumato.privacy.ledger import Ledger
 
     if path is not None:
-        return Ledger.open(path)
+        return _noted(screen, Ledger.open(path))
     screen.note(
         "Without --ledger nobody keeps the sum: losses of several releases of the same data add up."
     )
     return None
+
+
+def _noted(screen: Screen, ledger: Ledger) -> Ledger:
+    """Return a ledger, after saying what its owner should know before it is used."""
+    unsaved = ledger.unsaved()
+    if unsaved:
+        numbers = ", ".join(entry.reference for entry in unsaved)
+        screen.note(
+            f"Paid for and never saved: {numbers}. `sfumato ledger recover {ledger.path}` lists "
+            "and saves them without the data."
+        )
+    return ledger
 
 
 def reported(screen: Screen, out: Path) -> Path:

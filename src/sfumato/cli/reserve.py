@@ -1,22 +1,33 @@
 """The folder of a release: made and tried before anything is spent.
 
 A loss that is booked is never refunded, so whatever could keep a release from being saved must show
-before. A folder that was there is left as it was; one that was made for nothing is unmade.
+before: another release into the same folder, and a disk without room, too. A folder that was there
+is left as it was; one that was made for nothing is unmade.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.privacy.durable import allocate, lock, make_folder
+
+#: Told how many bytes are to come, raises if there is no room for them.
+Room = Callable[[int], None]
+
+#: What is tried where nobody knows how much is to come.
+SOME = 2**20
 
 
 @contextmanager
-def reserved(out: Path | None) -> Iterator[None]:
+def reserved(out: Path | None) -> Iterator[Room]:
     """Make the folder of a release before anything is spent, and unmake it where nothing comes.
+
+    Nobody else can reserve it meanwhile. What is given tries whether so many bytes have room.
 
     Parameters
     ----------
@@ -24,22 +35,42 @@ def reserved(out: Path | None) -> Iterator[None]:
         A folder that does not exist yet, or is empty; `None` where nothing is saved.
     """
     if out is None:
-        yield
+        yield lambda size: None
         return
     place = _resolved(out)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
-    missing = [folder for folder in (place, *place.parents) if not folder.exists()]
     made: list[Path] = []
     try:
-        for folder in reversed(missing):
-            folder.mkdir()
-            made.append(folder)
-        _try_writing(place)
-        yield
+        if not place.exists():
+            made = make_folder(place)
+        with _claimed(place, out):
+            _try_writing(place, SOME)
+            yield lambda size: _try_writing(place, size)
     except BaseException:
         _unmake(made)
         raise
+
+
+@contextmanager
+def _claimed(place: Path, out: Path) -> Iterator[None]:
+    """Keep other releases out of an empty folder; a claim ends with its process at the latest."""
+    in_use = Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
+    if not place.is_dir():
+        raise in_use
+    descriptor = os.open(place, os.O_RDONLY) if os.name == "posix" else None
+    try:
+        if descriptor is not None and not lock(descriptor):
+            raise Refusal(
+                ExitCode.USAGE,
+                f"another release is being saved in {out}; nothing was spent. Choose another "
+                "folder",
+            )
+        # Looked at under the claim: whoever held it before may have filled the folder.
+        if any(place.iterdir()):
+            raise in_use
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _resolved(out: Path) -> Path:
@@ -51,10 +82,19 @@ def _resolved(out: Path) -> Path:
         raise Refusal(ExitCode.USAGE, f"{out} is a link that leads nowhere") from None
 
 
-def _try_writing(folder: Path) -> None:
-    """Raise unless folders and files can be made in a folder, and taken away again."""
+def _try_writing(folder: Path, size: int) -> None:
+    """Raise unless so many bytes can be written in a folder, and taken away again."""
     with tempfile.TemporaryDirectory(prefix=".sfumato-", dir=folder) as probe:
-        (Path(probe) / "probe").write_bytes(b"probe")
+        path = Path(probe) / "probe"
+        try:
+            with path.open("wb") as file:
+                allocate(file.fileno(), size)
+        except OSError as error:
+            raise Refusal(
+                ExitCode.FILE,
+                f"{folder}: {error.strerror}. About {size / 1e6:,.1f} MB must be free for the "
+                "release; nothing was spent. Make room, or choose another folder",
+            ) from error
 
 
 def _unmake(folders: list[Path]) -> None:

@@ -41,9 +41,6 @@ def verify(
                 screen.out.print(item.mark, style=style, end=" ")
                 screen.out.print(item.words, soft_wrap=not screen.out.is_terminal)
             screen.out.print()
-            words = "This release cannot be trusted: see what is marked BAD."
-            if outcome.passed and outcome.guarantee is not None:
-                words = outcome.guarantee.words()
-            screen.out.print(words, soft_wrap=not screen.out.is_terminal)
+            screen.out.print(outcome.words(), soft_wrap=not screen.out.is_terminal)
         if not outcome.passed:
             raise typer.Exit(int(ExitCode.VERIFICATION))

@@ -290,6 +290,15 @@ class Schema:
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.index(name)]
 
+    def only(self, names: Sequence[str]) -> Schema:
+        """Return the schema of some of the columns, in the same order.
+
+        A schema has at least one column: where none is named, the first stays.
+        """
+        wanted = set(self.indices(names)) or {0}
+        kept = tuple(column for number, column in enumerate(self.columns) if number in wanted)
+        return replace(self, columns=kept, left_out=())
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""
         return {

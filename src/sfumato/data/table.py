@@ -61,6 +61,8 @@ class TablePublic(Public):
     def of(cls, schema: Schema, rows: int | None = None) -> TablePublic:
         """Return the public part of tables with this schema."""
         schema.require_confirmed()
+        # What a draft did not take up is no part of the table, and nobody else's business.
+        schema = replace(schema, left_out=())
         assert schema.unit is not None
         return cls(
             schema=schema,
@@ -70,6 +72,10 @@ class TablePublic(Public):
             rows_about=schema.rows_about,
             rows=rows,
         )
+
+    def only(self, names: Sequence[str]) -> TablePublic:
+        """Return what is public about some of the columns."""
+        return TablePublic.of(self.schema.only(names), self.rows)
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""
@@ -253,6 +259,17 @@ class Table:
         """What is public about it."""
         return self._public
 
+    def only(self, names: Sequence[str]) -> Table:
+        """Return a view of some of the columns; to a ledger it is the same table."""
+        public = self._public.only(names)
+        kept = [(column, None) for column in self._public.schema.indices(public.columns)]
+        view = Table.__new__(Table)
+        object.__setattr__(view, "_coarse", self)
+        object.__setattr__(view, "_table", self._table.recoded(kept))
+        object.__setattr__(view, "_dropped", self._dropped)
+        object.__setattr__(view, "_public", public)
+        return view
+
     @property
     def counts(self) -> CodeTable:
         """The engine that counts in it. Private."""
@@ -269,7 +286,8 @@ class Table:
         Without the key it tells nothing about the data, not even whether a guess is right.
         """
         if self._coarse is not None:
-            # A ledger knows a table by what was declared of it, however finely it is read.
+            # A ledger knows a table by all that was declared of it, however finely it is read and
+            # whichever columns of it are looked at.
             return self._coarse.digest(key)
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")

@@ -1,7 +1,7 @@
-"""The weights of a linear model by column and value: written, compared and drawn.
+"""The weights of a linear model by column and value: written and drawn.
 
 Weights are public by the time they are here. They may differ in their last digits from one machine
-to another, and are compared with that in mind.
+to another, which are not written.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.figures import rounded
+
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WEIGHTS", "WeightTable"]
+__all__ = ["WEIGHTS", "WeightTable", "weight_file"]
 
 #: What the file of weights is called.
 WEIGHTS = "weights.csv"
-#: Published weights may differ from rebuilt ones by this share of the largest.
-SHARE_APART = 1e-9
 #: More weights than this do not fit a picture that can be read.
 MOST_BARS = 30
 
@@ -56,26 +56,8 @@ class WeightTable:
         )
 
     def files(self) -> dict[str, bytes]:
-        """Return the weights in one CSV file."""
-        buffer = io.BytesIO()
-        self.frame().write_csv(buffer)
-        return {WEIGHTS: buffer.getvalue()}
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say these weights, up to rounding."""
-        import polars as pl
-
-        if files.keys() != {WEIGHTS}:
-            return False
-        mine = self.frame()
-        types = {"column": pl.String, "value": pl.String, "weight": pl.Float64}
-        theirs = pl.read_csv(io.BytesIO(files[WEIGHTS]), schema=types)
-        if theirs.height != mine.height:
-            return False
-        apart = np.abs(mine["weight"].to_numpy() - theirs["weight"].to_numpy())
-        # A missing or undefined number compares false, and so disagrees.
-        near = bool((apart <= SHARE_APART * np.abs(self.weights).max(initial=0.0)).all())
-        return near and mine.drop("weight").equals(theirs.drop("weight"))
+        """Return the weights in one CSV file, each to some digits of the largest."""
+        return weight_file(self.frame())
 
     def picture(self, label: str) -> Any:
         """Return a figure of the largest weights.
@@ -100,3 +82,14 @@ class WeightTable:
             axis.axvline(0, color="black", linewidth=0.8)
             axis.spines[["top", "right"]].set_visible(False)
         return figure
+
+
+def weight_file(frame: pl.DataFrame) -> dict[str, bytes]:
+    """Return a frame with a column of weights as a CSV file, each to some digits of the largest."""
+    import polars as pl
+
+    weights = frame["weight"].to_numpy()
+    kept = pl.Series("weight", rounded(weights, np.abs(weights).max(initial=0.0)), pl.Float64)
+    buffer = io.BytesIO()
+    frame.with_columns(kept).write_csv(buffer)
+    return {WEIGHTS: buffer.getvalue()}

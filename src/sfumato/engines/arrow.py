@@ -28,8 +28,8 @@ def from_arrow(column: Any) -> pl.Series:
     if _is_text(kind) or pa.types.is_dictionary(kind) or pa.types.is_nested(kind):
         # Polars trusts the bytes to be text and reads outside its memory where they are not.
         without_values(lambda: column.validate(full=True), pa.ArrowException, _no_text)
-    # Polars does not refuse this one with an exception but panics.
-    series = None if pa.types.is_decimal256(kind) else _known(column)
+    # Polars does not refuse this one with an exception but panics, also within lists.
+    series = None if "decimal256" in str(kind) else _known(column)
     return series_of(column.to_pylist()) if series is None else series
 
 

@@ -56,10 +56,6 @@ class DegreeRelease(Release):
         """Return the sequence in runs, and the histogram, as two small tables."""
         return degree_files(self.degrees)
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say these degrees."""
-        return files == self.files()
-
     def words(self) -> str:
         """Return the degrees in a sentence."""
         nodes = len(self.degrees)

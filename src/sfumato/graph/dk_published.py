@@ -27,7 +27,7 @@ from sfumato.noise.heavy import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array, require_wholes
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["OccupiedBins", "OccupiedInput", "PublishedDegrees", "PublishedJoint"]
@@ -86,6 +86,14 @@ class OccupiedBins(Primitive):
             return np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=object)
         noisy = perturb_laplace(value.counts, value.scale, grid_exponent=0)
         return np.array(value.bins, dtype=np.int64), np.array(noisy, dtype=object)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a list of bins and a whole number for each."""
+        bins, noisy = output
+        require_array(bins, np.int64, (len(noisy), bins.shape[-1]))
+        require_wholes(noisy, (len(noisy),))
+        if bins.shape[-1] > 2:
+            raise ValueError("a bin is a degree, or two")
 
     def log_probability(self, value: OccupiedInput, output: tuple[Any, Any]) -> float:
         """Return the log-probability of an output: −∞ where other bins are named."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.laplace import check_integers, l1_distance
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_integers
 
 __all__ = ["GapNoise", "GapVector"]
 
@@ -78,6 +78,10 @@ class GapNoise(Primitive):
         """Return the vector plus noise of its own scale."""
         drawn = noise.discrete_laplace(self.dimension, scale=value.scale)
         return np.asarray(value.steps + drawn)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an array of integers of the declared shape."""
+        require_integers(output, (self.dimension,))
 
     def log_probability(self, value: GapVector, output: NDArray[Any]) -> float:
         """Return the log-probability of an output."""

@@ -32,7 +32,7 @@ from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, convert
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 from sfumato.privacy.rounding import exp_down, log_down
 from sfumato.privacy.transcript import Transcript
 
@@ -154,6 +154,10 @@ class NoisyLocalSensitivity(Primitive):
             scale = self.scales(said)[len(said)]
             said.append(exact + int(noise.discrete_laplace((1,), scale=scale)[0]))
         return np.array(said, dtype=np.int64)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an int64 number for each step."""
+        require_array(output, np.int64, (self.steps,))
 
     def log_probability(self, value: NoisyLSInput, output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output: three discrete Laplace laws in turn."""

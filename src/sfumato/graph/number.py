@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sfumato.privacy.canonical import canonical
@@ -52,15 +51,6 @@ class NumberRelease(Release):
         if self.note:
             document["note"] = self.note
         return {"number.json": canonical(document) + b"\n"}
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say this number."""
-        if set(files) != {"number.json"}:
-            return False
-        try:
-            return bool(json.loads(files["number.json"]) == json.loads(self.files()["number.json"]))
-        except ValueError:
-            return False
 
     def words(self) -> str:
         """Return the number in a sentence."""

@@ -18,6 +18,7 @@ from sfumato.graph.clustering import grouped
 from sfumato.graph.eigen import captured
 from sfumato.graph.low_rank import strongest_pairs
 from sfumato.graph.spectral_mechanism import SpectralParts
+from sfumato.privacy.alike import Differences
 from sfumato.privacy.release import Release
 
 __all__ = ["SpectrumRelease"]
@@ -27,6 +28,8 @@ Floats = NDArray[np.float64]
 INK, FILL, FAINT = "#1d3557", "#4c72b0", "#b8c4d6"
 #: How close published figures must be to those rebuilt: solvers differ in the last digits.
 TOLERANCE = 1e-6
+#: How many decimals of the entries of eigenvectors are published.
+PLACES = 8
 #: Eigenvalues closer than this, relative to the largest, may swap or mix their vectors.
 ALIKE = 1e-5
 #: How far a vector may be from the space it is said to lie in.
@@ -193,20 +196,25 @@ class SpectrumRelease(Release):
     def _vector_rows(self, vectors: Floats) -> list[list[str]]:
         rows = [["node", *(f"v{place + 1}" for place in range(self.k))]]
         for node, entries in enumerate(vectors.tolist()):
-            rows.append([self.public.label(node), *(f"{entry:.9g}" for entry in entries)])
+            rows.append([self.public.label(node), *map(_entry, entries)])
         return rows
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say this spectrum, up to rounding and to signs."""
-        expected = self.files()
-        if set(files) != set(expected):
-            return False
-        if files == expected:
-            return True
+    def differences(self, files: dict[str, bytes]) -> Differences:
+        """Return how published files differ; other eigenvectors of the same matrix may be there."""
+        found, expected = super().differences(files), self.files()
+        if not found.wrong or set(files) != set(expected):
+            return found
         try:
-            return self._close(*(_rows(files[name]) for name in sorted(files)))
+            told = [_rows(files[name]) for name in sorted(files)]
+            # One form, so that there is no digit to spare.
+            known = all(
+                _table(rows) == files[name] for name, rows in zip(sorted(files), told, strict=True)
+            )
+            if known and _plain(told) and self._close(*told):
+                return Differences(others=("eigenvectors that span the same spaces",))
         except (ValueError, IndexError):
-            return False
+            pass
+        return found
 
     def _close(self, values: list[list[str]], vectors: list[list[str]] | None = None) -> bool:
         """Compare the cells of published tables with this spectrum."""
@@ -326,6 +334,18 @@ class SpectrumRelease(Release):
         axis.set_xlabel("first eigenvector")
         axis.set_ylabel("second eigenvector")
         axis.spines[["top", "right"]].set_visible(False)
+
+
+def _entry(value: float) -> str:
+    """Return an entry of a unit vector with a fixed number of decimals, and no negative zero."""
+    return f"{round(value, PLACES) + 0.0:.{PLACES}f}"
+
+
+def _plain(tables: list[list[list[str]]]) -> bool:
+    """Tell whether the entries of vectors are written as `_entry` writes them."""
+    return all(
+        _entry(float(cell)) == cell for table in tables[1:] for row in table[1:] for cell in row[1:]
+    )
 
 
 def _table(rows: list[list[str]]) -> bytes:

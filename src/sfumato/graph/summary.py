@@ -79,10 +79,6 @@ class SummaryRelease(Release):
         }
         return {"summary.json": canonical(document) + b"\n", **self.degree_release.files()}
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say this summary."""
-        return files == self.files()
-
     def words(self) -> str:
         """Return the summary in a few sentences."""
         return (

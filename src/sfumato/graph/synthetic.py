@@ -7,7 +7,6 @@ follow from the transcript, so that anybody can draw it again.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -18,15 +17,17 @@ from sfumato import noise
 from sfumato.data.graph_public import GraphPublic
 from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.sampled import Pairs, SampledGraph
+from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.figures import shortened
 from sfumato.privacy.release import Release
 
 __all__ = ["GraphModel", "SyntheticGraph", "most_edges"]
 
 #: The graph that is published unasked has at most this many edges, or twice the declared guess.
 MOST_EDGES = 2**24
-#: Numbers of a model may differ by this part on another machine.
-CLOSE = 1e-9
+#: The files of a release.
+EDGES, MODEL = "edges.csv", "model.json"
 
 
 @runtime_checkable
@@ -114,8 +115,16 @@ class SyntheticGraph(Release):
 
     @cached_property
     def graph(self) -> SampledGraph:
-        """The graph of edges.csv, drawn with bits that follow from the transcript."""
-        return self.sample(generator=self._generator())
+        """The graph of edges.csv, drawn with bits that follow from the transcript.
+
+        It is drawn from the model as it is published, so that it follows from what is written.
+        """
+        return self._drawn_from(self._document)
+
+    def _drawn_from(self, document: dict[str, Any]) -> SampledGraph:
+        """Return the graph that a published model gives."""
+        told = {name: document[name] for name in self.model.document()}
+        return _drawn(self.public, type(self.model).from_document(told), self._generator())
 
     def _generator(self) -> np.random.Generator:
         seed = int.from_bytes(bytes.fromhex(self.transcript.digest())[:16], "big")
@@ -124,28 +133,22 @@ class SyntheticGraph(Release):
     @cached_property
     def _document(self) -> dict[str, Any]:
         moved = None if self.moved is None else float(self.moved)
-        return {"kind": self.model.kind, "moved": moved, **self.model.document()}
+        document = {"kind": self.model.kind, "moved": moved, **self.model.document()}
+        return dict(shortened(document))
 
     def files(self) -> dict[str, bytes]:
         """Return the edges of one graph, and the model, from which more of them can be drawn."""
-        return {"edges.csv": self.graph.csv(), "model.json": canonical(self._document) + b"\n"}
+        return {EDGES: self.graph.csv(), MODEL: canonical(self._document) + b"\n"}
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        if set(files) != {"edges.csv", "model.json"}:
-            return False
-        try:
-            said = json.loads(files["model.json"])
-        except ValueError:
-            return False
-        if not _close(said, self._document):
-            return False
-        if files["edges.csv"] == self.graph.csv():
-            return True
-        # On another machine the last digits of the model may differ, and then the graph does.
-        told = {name: said[name] for name in self.model.document()}
-        model = type(self.model).from_document(told)
-        return files["edges.csv"] == _drawn(self.public, model, self._generator()).csv()
+    def differences(self, files: dict[str, bytes]) -> Differences:
+        """Return how published files differ; the graph is the one that the told model draws."""
+        own = self.files()
+        rest = {name: content for name, content in files.items() if name != MODEL}
+        found = compare({MODEL: own[MODEL]}, {MODEL: files.get(MODEL, b"")})
+        if found.figures:
+            # On another machine the last digits of the model may differ, and then the graph does.
+            own = {**own, EDGES: self._drawn_from(json.loads(files[MODEL])).csv()}
+        return found + compare({EDGES: own[EDGES]}, rest, exactly=True)
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
@@ -192,22 +195,3 @@ def _drawn(public: GraphPublic, model: GraphModel, generator: np.random.Generato
     if model.named:
         return SampledGraph(model.nodes, pairs, public.labels)
     return SampledGraph(model.nodes, generator.permutation(model.nodes)[pairs])
-
-
-def _close(said: Any, mine: Any) -> bool:
-    """Tell whether two plain documents are the same, up to the last digits of their numbers."""
-    if type(said) is type(mine) and said == mine:
-        return True
-    if isinstance(mine, dict):
-        return (
-            isinstance(said, dict)
-            and said.keys() == mine.keys()
-            and all(_close(said[name], value) for name, value in mine.items())
-        )
-    if isinstance(mine, list | tuple):
-        return isinstance(said, list) and len(said) == len(mine) and all(map(_close, said, mine))
-    if isinstance(mine, float):
-        return isinstance(said, int | float) and math.isclose(
-            said, mine, rel_tol=CLOSE, abs_tol=CLOSE
-        )
-    return False

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.data.graph_public import GraphPublic
 from sfumato.local.pair_estimates import Floats, Guess, NodeCounts
+from sfumato.privacy.figures import figure
 from sfumato.privacy.release import Release
 
 __all__ = ["USUAL", "CollectedGraph"]
@@ -82,13 +83,6 @@ class CollectedGraph(Release):
             "nodes.csv": _csv([head, *rows]),
         }
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say these counts, up to rounding."""
-        own = self.files()
-        if set(files) != set(own):
-            return False
-        return all(_alike(files[name], own[name]) for name in own)
-
     def words(self) -> str:
         """Return what is known of the whole graph."""
         told = "; ".join(f"{name}: {_told(guess)}" for name, guess in self._totals())
@@ -119,7 +113,7 @@ class CollectedGraph(Release):
 
 
 def _figure(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.10g}"
+    return "" if math.isnan(value) else figure(value)
 
 
 def _told(guess: Guess) -> str:
@@ -132,24 +126,3 @@ def _csv(rows: list[list[str]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
-
-
-def _alike(given: bytes, own: bytes) -> bool:
-    """Tell whether two files have the same words, and the same figures up to rounding."""
-    try:
-        tables = [list(csv.reader(io.StringIO(data.decode()))) for data in (given, own)]
-    except (UnicodeDecodeError, csv.Error):
-        return False
-    first, second = ([cell for row in table for cell in row] for table in tables)
-    if [len(row) for row in tables[0]] != [len(row) for row in tables[1]]:
-        return False
-    return all(
-        left == right or _close(left, right) for left, right in zip(first, second, strict=True)
-    )
-
-
-def _close(left: str, right: str) -> bool:
-    try:
-        return math.isclose(float(left), float(right), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    except ValueError:
-        return False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.pair_response import RandomizedPairs
 from sfumato.privacy.loss import Loss, Measure
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_whole
 
 __all__ = ["PrintedCollection", "counted"]
 
@@ -62,6 +62,12 @@ class PrintedCollection(Primitive):
     def sample(self, value: Positions) -> Printed:
         """Return the true number of edges, and the noisy pairs."""
         return len(value), self._pairs.sample(value)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a number of edges and the noisy pairs."""
+        edges, said = output
+        require_whole(edges, 0, self._pairs.size)
+        self._pairs.check_output(said)
 
     def log_probability(self, value: Positions, output: Printed) -> float:
         """Return the log-probability of an output: −∞ with another number of edges."""

@@ -21,7 +21,7 @@ from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.heavy import perturb_gaussian
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 
 __all__ = ["PublishedSBMF", "published_eigenvalue_claim"]
 
@@ -109,6 +109,10 @@ class PublishedSBMF(Primitive):
             sweep(state, value, weights)
         said = np.vstack([values, state])
         return np.rint(said * 2.0**GRID_BITS).astype(np.int64)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is eigenvalues, and unit vectors below, on the grid."""
+        require_array(output, np.int64, (self.nodes + 1, self.count))
 
     def log_probability(self, value: Integers64, output: Integers64) -> float:
         """Return the log-density of the law that the chain aims at; exact for one eigenpair.

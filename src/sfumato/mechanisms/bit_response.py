@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.noise.flips import flip_words
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 
 __all__ = ["RandomizedBits"]
 
@@ -66,6 +66,10 @@ class RandomizedBits(Primitive):
         flips = flip_words(self.bits, exponent=self.epsilon).view(np.uint8)
         loose = np.unpackbits(flips, count=self.bits, bitorder="little").view(np.bool_)
         return np.asarray(value ^ loose)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a list of bits of the declared length."""
+        require_array(output, np.bool_, (self.bits,))
 
     def log_probability(self, value: Bits, output: Bits) -> float:
         """Return the log-probability of an output."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert, pure_within
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array, require_whole
 from sfumato.privacy.rounding import round_down, sqrt_down
 
 Law = Literal["permute-and-flip", "exponential"]
@@ -119,6 +119,10 @@ class Choose(Primitive):
         if self.law == "exponential":
             return noise.exponential(cut(value), rate=self.rate)
         return noise.permute_and_flip(cut(value), rate=self.rate)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is the number of a candidate."""
+        require_whole(output, 0, self.candidates - 1)
 
     def log_probability(self, value: NDArray[np.int64], output: int) -> float:
         """Return the log-probability of a choice."""
@@ -222,6 +226,14 @@ class ChooseSeveral(Primitive):
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the chosen candidates, best first."""
         return noise.top_k(cut(value), self.count, rate=self.rate)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output holds the numbers of candidates, each at most once."""
+        require_array(output, np.int64, (min(self.count, self.candidates),))
+        # Read without a sign, a negative number is beyond every bound.
+        inside = not output.size or output.view(np.uint64).max() < self.candidates
+        if not inside or len(np.unique(output)) != len(output):
+            raise ValueError("the numbers must be those of candidates, each at most once")
 
     def log_probability(self, value: NDArray[np.int64], output: Sequence[int]) -> float:
         """Return the log-probability of an ordered choice."""

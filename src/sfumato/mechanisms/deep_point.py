@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.nested_boxes import NestedBoxes, choose_level
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, Unpriced, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 from sfumato.privacy.rounding import exp_down, log_up
 
 __all__ = ["DeepPoint"]
@@ -195,6 +195,14 @@ class DeepPoint(Primitive):
         if missing > 0:
             return math.exp(-own * missing) / (1 + math.exp(-own))
         return 1 - math.exp(own * (missing - 1)) / (1 + math.exp(-own))
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a point within the bounds, or None where a test may fail."""
+        if output is None and self.tested:
+            return
+        require_array(output, np.int64, (self.dimension,))
+        if np.abs(output).max(initial=0) > self.bound:
+            raise ValueError("the point lies outside the declared bounds")
 
     def log_probability(self, value: Integers64, output: Integers64 | None) -> float:
         """Return the log-probability of a point, or of none."""

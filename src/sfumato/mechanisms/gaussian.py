@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.privacy.loss import ZCDP, Loss, Measure, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_integers
 
 
 def log_normaliser(variance: float) -> float:
@@ -83,6 +83,10 @@ class GaussianNoise(Primitive):
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the input plus noise."""
         return cut(value) + noise.discrete_gaussian(self.shape, variance=self.variance)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an array of integers of the declared shape."""
+        require_integers(output, self.shape)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.noise.grid import grid_for
 from sfumato.noise.knorm import perturb_knorm
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_wholes
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +79,10 @@ class KNormNoise(Primitive):
         """Return what a transcript's output stands for."""
         exponent = self.exponent
         return np.array([math.ldexp(int(unit), exponent) for unit in output])
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output holds a whole number for each entry."""
+        require_wholes(output, (self.dimension,))
 
     def log_probability(self, value: Floats, output: NDArray[np.object_]) -> float:
         """Return the log-probability of an answer: density at the grid point times the cell.

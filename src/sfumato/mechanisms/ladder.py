@@ -24,7 +24,7 @@ from sfumato import noise
 from sfumato.noise.bits import bits
 from sfumato.noise.expansions import exponential
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_whole
 
 __all__ = ["LadderInput", "LadderNoise", "ladder_quantile"]
 
@@ -118,6 +118,10 @@ class LadderNoise(Primitive):
         return value.value + (
             distance if noise.bernoulli(probability=Fraction(1, 2)) else -distance
         )
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a whole number."""
+        require_whole(output)
 
     def log_probability(self, value: LadderInput, output: int) -> float:
         """Return −(ε/2)·(rung of the output) − ln Z."""

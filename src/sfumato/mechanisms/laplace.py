@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_integers
 
 #: Public bounds and thresholds are at most this.
 LARGEST_COUNT = 2**53
@@ -107,6 +107,10 @@ class GeometricNoise(Primitive):
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the input plus noise."""
         return cut(value) + noise.discrete_laplace(self.shape, scale=self.scale)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an array of integers of the declared shape."""
+        require_integers(output, self.shape)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""

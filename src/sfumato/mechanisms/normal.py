@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.mechanisms.laplace import check_integers, cut
 from sfumato.noise.heavy import perturb_gaussian
 from sfumato.privacy.loss import GDP, Loss, Measure, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 from sfumato.privacy.rounding import round_up, sqrt_up
 
 __all__ = ["NormalNoise"]
@@ -85,6 +85,10 @@ class NormalNoise(Primitive):
         assert isinstance(drawn, list)
         kept = [min(max(unit, -MOST), MOST) for unit in drawn]
         return np.array(kept, dtype=np.int64).reshape(self.shape)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an int64 array of the declared shape."""
+        require_array(output, np.int64, self.shape)
 
     def log_probability(self, value: Integers64, output: Integers64) -> float:
         """Return the log-probability of an output: the mass of the normal law on its cell.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.normal import NormalNoise
 from sfumato.privacy.loss import Loss, Measure
-from sfumato.privacy.primitive import Change, StatefulPrimitive
+from sfumato.privacy.primitive import Change, StatefulPrimitive, require_array
 
 __all__ = ["NormalSteps"]
 
@@ -85,6 +85,14 @@ class NormalSteps(StatefulPrimitive):
     def start(self) -> NormalRun:
         """Return a run; it hides nothing but how many steps were taken."""
         return NormalRun(self)
+
+    def check_output(self, value: Any, before: Sequence[Any], output: Any) -> None:
+        """Raise unless an output is a vector of the length of its step."""
+        require_array(output, np.int64, (self.lengths[len(before)],))
+
+    def stopped(self, outputs: Sequence[Any]) -> bool:
+        """Tell whether all steps were taken."""
+        return len(outputs) >= len(self.lengths)
 
     def log_probability(self, values: Sequence[Integers64], outputs: Sequence[Integers64]) -> float:
         """Return the log-probability of all steps."""

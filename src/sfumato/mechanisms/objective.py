@@ -24,7 +24,7 @@ from sfumato.noise.grid import grid_for
 from sfumato.noise.knorm import perturb_knorm
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_wholes
 from sfumato.privacy.rounding import exp_down, log_up, round_down, round_up
 
 __all__ = ["Calibration", "ObjectivePerturbation", "calibrated", "effective"]
@@ -248,6 +248,10 @@ class ObjectivePerturbation(Primitive):
     def read(self, output: NDArray[np.object_]) -> Floats:
         """Return what a transcript's output stands for."""
         return np.array([float(int(unit) * Fraction(2) ** self.exponent) for unit in output])
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output holds a whole number for each entry."""
+        require_wholes(output, (self.dimension,))
 
     def log_probability(self, value: Examples, output: NDArray[np.object_]) -> float:
         """Return the log-density of the exact minimiser at the weights, times the grid's cell.

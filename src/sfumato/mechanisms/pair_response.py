@@ -199,6 +199,11 @@ class RandomizedPairs(Primitive):
         if self.size % 8 and int(output[-1]) >> self.size % 8:
             raise ValueError("the randomised pairs are damaged: they name pairs that do not exist")
 
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output says pairs in the one way in which they are written."""
+        if not np.array_equal(self.encode(self.positions(output)), output):
+            raise ValueError("the randomised pairs are not written as such pairs are")
+
     def log_probability(self, value: Positions, output: Said) -> float:
         """Return the log-probability of an output: N·ln(1 − p) − ε·(pairs turned over)."""
         # ln(1 − p) = −ln(1 + e^−ε).

@@ -136,6 +136,13 @@ class DyadicPartition(Primitive):
             frontier = np.stack([parents, parents + 1], axis=1).reshape(-1)
         return told[told >= 0]
 
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output holds the lengths of an aligned partition."""
+        if not isinstance(output, np.ndarray) or output.dtype != np.int8:
+            raise ValueError("a partition is an array of int8 lengths")
+        if not self._possible(output):
+            raise ValueError("these are not the lengths of an aligned partition")
+
     def log_probability(self, value: NDArray[np.int64], output: NDArray[Any]) -> float:
         """Return the log-probability of a partition."""
         lengths = np.asarray(output)

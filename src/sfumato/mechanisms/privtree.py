@@ -24,7 +24,7 @@ from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
-from sfumato.privacy.primitive import Change, StatefulPrimitive
+from sfumato.privacy.primitive import Change, StatefulPrimitive, require_array
 from sfumato.privacy.rounding import exp_down, log_up, round_down
 
 __all__ = ["MOST_NODES", "Frontier", "Growing", "Noise", "TreeSplits", "grow", "kappa"]
@@ -246,6 +246,14 @@ class TreeSplits(StatefulPrimitive):
         small = -math.log(2) - exponents
         large = np.log1p(-np.exp(-exponents) / 2)
         return np.where(above, large, small), np.where(above, small, large)
+
+    def check_output(self, value: Any, before: Sequence[Any], output: Any) -> None:
+        """Raise unless an output is one bit for each node of the level."""
+        require_array(output, np.bool_, value.scores.shape)
+
+    def stopped(self, outputs: Sequence[Any]) -> bool:
+        """Tell whether the last level has been asked."""
+        return len(outputs) >= self.levels
 
     def log_probability(self, values: Sequence[Frontier], outputs: Sequence[Bits]) -> float:
         """Return the log-probability of all splits."""

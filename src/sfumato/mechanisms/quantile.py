@@ -24,7 +24,7 @@ from sfumato.noise.grid import to_units
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_whole
 
 __all__ = [
     "IntervalQuantile",
@@ -199,6 +199,10 @@ class IntervalQuantile(Primitive):
         chosen = weighted_choice(scores, widths, rate=self.rate)
         within = noise.uniform_integers(None, bound=int(widths[chosen]))
         return int(starts[chosen]) + int(within)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a point of the interval."""
+        require_whole(output, self.low, self.high)
 
     def log_probability(self, value: NDArray[np.int64], output: int) -> float:
         """Return the log-probability of a point."""

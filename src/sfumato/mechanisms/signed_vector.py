@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.laplace import LARGEST_INPUT, check_integers
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_integers
 
 __all__ = ["SignedVector", "any_two_directions"]
 
@@ -99,6 +99,10 @@ class SignedVector(Primitive):
         """Return the vector or its opposite, plus noise."""
         turned = -value if noise.bernoulli(None, probability=Fraction(1, 2)) else value
         return turned + noise.discrete_laplace(self.dimension, scale=self.scale)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is an array of integers of the declared shape."""
+        require_integers(output, (self.dimension,))
 
     def log_probability(self, value: Integers, output: Integers) -> float:
         """Return the log-probability of an output: half for either sign."""

@@ -23,7 +23,7 @@ from sfumato.mechanisms.smooth_calibration import (
 )
 from sfumato.noise.heavy import cauchy_log_probability, perturb_cauchy, perturb_laplace
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_whole, require_wholes
 from sfumato.privacy.rounding import log_up
 
 __all__ = ["SmoothCauchy", "SmoothInput", "SmoothLaplace"]
@@ -107,6 +107,10 @@ class SmoothCauchy(Primitive):
             )
         )
 
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a whole number."""
+        require_whole(output)
+
     def log_probability(self, value: SmoothInput, output: int) -> float:
         """Return the log-probability of an output."""
         return cauchy_log_probability(
@@ -184,6 +188,10 @@ class SmoothLaplace(Primitive):
         scale = value.bound * self.calibration.factor
         units = perturb_laplace(value.value, scale, grid_exponent=self.grid_exponent)
         return np.array(units, dtype=object)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output holds a whole number for each entry."""
+        require_wholes(output, (self.dimension,))
 
     def log_probability(self, value: SmoothInput, output: Any) -> float:
         """Return the log-probability of an output."""

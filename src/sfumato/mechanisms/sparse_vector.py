@@ -139,6 +139,15 @@ class AboveThreshold(StatefulPrimitive):
         """Draw the hidden noise on the threshold and return a run."""
         return AboveThresholdRun(self)
 
+    def check_output(self, value: Any, before: Sequence[Any], output: Any) -> None:
+        """Raise unless an output is yes or no."""
+        if type(output) is not bool:
+            raise ValueError("the sparse vector technique says yes or no")
+
+    def stopped(self, outputs: Sequence[Any]) -> bool:
+        """Tell whether the last allowed positive has been said."""
+        return outputs.count(True) >= self.positives
+
     def log_probability(self, values: Sequence[int], outputs: Sequence[bool]) -> float:
         """Return the log-probability of all answers, the hidden noise summed out.
 

@@ -220,6 +220,17 @@ class _Account(_Kept):
         """Open an entry of the transcript."""
         self._drafts[draft.label] = draft
 
+    def drop_silent(self, label: str) -> bool:
+        """Drop what nothing came of after a failure, and tell whether a label said something.
+
+        What was charged stays charged.
+        """
+        self._drafts = {name: draft for name, draft in self._drafts.items() if draft.spoken}
+        paid = [draft.path for draft in self._drafts.values()]
+        kept = {path[:length] for path in paid for length in range(len(path) + 1)} | {()}
+        self._slices = {path: known for path, known in self._slices.items() if path in kept}
+        return label in self._drafts
+
     def transcript(self) -> Transcript:
         """Return what was said so far, and the slices that paid for it."""
         with self.lock:

@@ -1,24 +1,34 @@
 """The certificate: what was done, on what ground, and the hash of every file that says so.
 
 It is a plain JSON document in one canonical form, so that a single changed byte is caught. It holds
-nothing private: the ledger is named by its random identity and its chain, never by the data.
+nothing private: the ledger is named by its random identity and its chain, never by the data. What
+cannot be worked out again from the release (time, versions, ledger entry, signature) has a fixed
+form that leaves no room for anything else.
 """
 
 from __future__ import annotations
 
+import json
 import platform
+import re
+import sys
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.privacy import keys
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.release import Release
 
-FORMAT = 1
+FORMAT = 2
 NAME = "certificate.json"
-_RELEVANT = ("sfumato", "numpy", "scipy", "numba", "cryptography")
+_RELEVANT = ("sfumato", "numpy", "scipy", "numba", "polars", "cryptography")
+#: A certificate has no more bytes than this.
+LARGEST = 2**26
 
 
 @cache
@@ -32,15 +42,49 @@ def code_digest() -> str:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def _arithmetic() -> str:
+    """Return a short hash of some sums: machines that round alike have the same."""
+    line = np.arange(1, 4097) * 0.6180339887498949 % 1 + 0.5
+    square = line.reshape(64, 64)
+    figures = [
+        *(function(line) for function in (np.exp, np.log, np.sin, np.tanh, np.sqrt, np.cumsum)),
+        line**1.7,
+        np.array([line.sum(), line @ line]),
+        square @ square,
+        np.linalg.inv(square + 9 * np.eye(64)),
+        np.linalg.eigvalsh(square + square.T),
+    ]
+    return digest(b"".join(np.ascontiguousarray(item).tobytes() for item in figures))[:8]
+
+
+@cache
+def versions() -> dict[str, str]:
     """Return the versions that run; they are looked up once, since that reads files."""
-    found = {"python": platform.python_version()}
+    found = {
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}-{sys.platform}".lower(),
+        "arithmetic": _arithmetic(),
+    }
     for package in _RELEVANT:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
     return found
+
+
+def made_here(certificate: dict[str, Any]) -> bool:
+    """Tell whether a certificate names this platform and the versions that run."""
+    return bool(certificate["versions"] == versions())
+
+
+def elsewhere(certificate: dict[str, Any]) -> str:
+    """Return in which versions this platform differs from that of a certificate, in words."""
+    stated, here = certificate["versions"], versions()
+    names = [name for name in sorted({*stated, *here}) if stated.get(name) != here.get(name)]
+    return ", ".join(
+        f"{name} {stated.get(name, '-')} (here {here.get(name, '-')})" for name in names
+    )
 
 
 def certify(release: Release, files: dict[str, bytes]) -> dict[str, Any]:
@@ -54,7 +98,7 @@ def certify(release: Release, files: dict[str, bytes]) -> dict[str, Any]:
         "guarantee": origin.guarantee.to_json(),
         "plan": origin.plan.to_json(),
         "public": {"kind": origin.public.kind, "assumptions": list(origin.public.assumptions())},
-        "versions": dict(_versions()),
+        "versions": dict(versions()),
         "code": code_digest(),
         "time": origin.time,
         "ledger": origin.ledger,
@@ -108,6 +152,36 @@ STRUCTURE: dict[str, type | tuple[type, ...]] = {
     "digest": str,
     "signature": (dict, type(None)),
 }
+_HASH = re.compile(r"[0-9a-f]{64}")
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9a-z]{1,12}){0,5}(\+[0-9a-z.]{1,24})?")
+#: What each part of `versions` looks like; packages have a version.
+_FORMS = {
+    "machine": re.compile(r"[a-z0-9_]{1,16}-[a-z0-9]{1,16}"),
+    "arithmetic": re.compile(r"[0-9a-f]{8}"),
+    **dict.fromkeys(("python", *_RELEVANT), _VERSION),
+}
+#: The parts of a ledger entry and of a signature, and what each looks like.
+_LEDGER = {
+    "identity": re.compile(r"[0-9a-f]{32}"),
+    "reference": re.compile(r"[^\x00-\x1f\x7f]{1,255}#[1-9][0-9]{0,17}"),
+    "head": _HASH,
+}
+_SIGNATURE = {
+    "algorithm": re.compile(r"Ed25519"),
+    "public_key": _HASH,
+    "fingerprint": re.compile(r"[0-9a-f]{4}( [0-9a-f]{4}){7}"),
+    "value": re.compile(r"[0-9a-f]{128}"),
+}
+
+
+def read(content: bytes) -> dict[str, Any]:
+    """Return the certificate that some bytes are, or raise `ValueError`."""
+    if len(content) > LARGEST:
+        raise ValueError(f"a certificate has at most {LARGEST:,} bytes")
+    document = json.loads(content)
+    check_structure(document)
+    canonical(document)
+    return dict(document)
 
 
 def check_structure(document: Any) -> None:
@@ -115,15 +189,60 @@ def check_structure(document: Any) -> None:
     if not isinstance(document, dict) or set(document) != set(STRUCTURE):
         raise ValueError("a certificate has other parts")
     for name, kind in STRUCTURE.items():
-        if not isinstance(document[name], kind):
+        if not isinstance(document[name], kind) or isinstance(document[name], bool):
             raise ValueError(f"{name} of a certificate has another type")
     texts = [*document["files"].items(), *document["versions"].items()]
     if not all(isinstance(item, str) for pair in texts for item in pair):
         raise ValueError("files and versions of a certificate are texts")
-    plan, public = document["plan"], document["public"]
-    if not isinstance(plan.get("steps"), list) or not isinstance(plan.get("notes"), list):
-        raise ValueError("the plan of a certificate has steps and notes")
-    if not all(isinstance(step, dict) for step in plan["steps"]):
-        raise ValueError("the steps of a plan are documents")
-    if not isinstance(public.get("kind"), str):
+    if not isinstance(document["public"].get("kind"), str):
         raise ValueError("the public part of a certificate has a kind")
+
+
+def check_forms(document: dict[str, Any]) -> None:
+    """Raise `ValueError` unless what a certificate states without proof has its fixed form.
+
+    These are the parts that do not follow from the release. They may be untrue, but they have no
+    room for anything else.
+    """
+    moment = datetime.fromisoformat(document["time"])
+    if moment.astimezone(UTC).isoformat(timespec="seconds") != document["time"]:
+        raise ValueError("the time of the certificate is not written as a time in UTC")
+    for name, text in document["versions"].items():
+        if name not in _FORMS or not _FORMS[name].fullmatch(text):
+            raise ValueError(f"versions of the certificate has a strange entry {name[:40]!r}")
+    if not _HASH.fullmatch(document["code"]):
+        raise ValueError("the code of the certificate is not a hash")
+    entry = document["ledger"]
+    if entry is None:
+        return
+    number = entry.get("entry")
+    if type(number) is not int:
+        raise ValueError("the ledger entry of the certificate has no number")
+    _require_parts("ledger entry", {n: i for n, i in entry.items() if n != "entry"}, _LEDGER)
+    if not entry["reference"].endswith(f"#{number}"):
+        raise ValueError("the ledger entry of the certificate has two numbers")
+
+
+def check_signature(document: dict[str, Any]) -> keys.PublicKey | None:
+    """Return the key that signed a certificate, `None` where nobody did, or raise `ValueError`.
+
+    There is one way to write a signature.
+    """
+    signature = document["signature"]
+    if signature is None:
+        return None
+    _require_parts("signature", signature, _SIGNATURE)
+    public = keys.public_from_hex(signature["public_key"])
+    fits = keys.verify(public, bytes.fromhex(signature["value"]), body_of(document))
+    if not fits or signature["fingerprint"] != keys.fingerprint(public):
+        raise ValueError("the signature does not fit the certificate")
+    return public
+
+
+def _require_parts(what: str, part: dict[str, Any], forms: dict[str, re.Pattern[str]]) -> None:
+    """Raise unless a part of a certificate has exactly these entries, each of its form."""
+    if set(part) != set(forms):
+        raise ValueError(f"the {what} of the certificate has other entries than such a one has")
+    for name, form in forms.items():
+        if not isinstance(part[name], str) or not form.fullmatch(part[name]):
+            raise ValueError(f"{name} in the {what} of the certificate is not written as it should")

@@ -2,8 +2,8 @@
 
 Every handle (release, open, perturb, fit, rehearse, and the auditor's record and replay) comes
 through here. The order never changes: check the parameters against what is public, write down the
-recipe, book the loss, open the budget, measure, close the budget, check the books, and build the
-release from the recipe and the transcript alone.
+recipe, reserve room for the transcript, book the loss, open the budget, measure, close the budget,
+keep the transcript, check the books, and build the release from recipe and transcript alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import builtins
 import json
 import os
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sfumato import noise
 from sfumato.noise import bits
-from sfumato.privacy.accounts import check_accounts, check_headline, record_limit
+from sfumato.privacy import registry
+from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts, check_headline, record_limit
 from sfumato.privacy.budget import (
     _KEY,
     Budget,
@@ -32,8 +34,10 @@ from sfumato.privacy.budget import (
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.ledger_store import LedgerError
 from sfumato.privacy.release import Provenance, Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
+from sfumato.privacy.unsaved import Kept, Reserve
 
 if TYPE_CHECKING:
     from sfumato.privacy.ledger import Entry, Ledger
@@ -41,6 +45,11 @@ if TYPE_CHECKING:
     from sfumato.privacy.session import Session
 
 T = TypeVar("T")
+
+#: The public part, among the files of a release that is kept.
+_FACTS = "public.json"
+#: A release may be larger than its trial on one made-up record.
+_GROWTH = 2
 
 #: Why a transcript with a mark promises nothing.
 CAVEATS = {
@@ -76,6 +85,13 @@ class Recipe:
             canonical(public.to_json()),
         )
 
+    def of_used(self, transcript: Transcript) -> Recipe:
+        """Return the recipe with no more of the public part than the questions of a session use."""
+        method: Any = self.method()
+        public = self.public()
+        names = method.used(public, transcript)
+        return self if names is None else Recipe.of(method, public.only(names))
+
     def method(self) -> AnyMethod:
         """Return the method, read anew."""
         method: AnyMethod = self.method_type.from_parameters(json.loads(self.parameters))
@@ -88,7 +104,7 @@ class Recipe:
 
 def _settled(transcript: Transcript) -> Transcript:
     """Return a transcript as its readers will see it, from its own files."""
-    return Transcript.from_files(transcript.to_files(compressed=False))
+    return Transcript.from_files(transcript.to_files())
 
 
 def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee:
@@ -109,17 +125,45 @@ def prepare(method: AnyMethod, public: Any) -> Recipe:
     return Recipe.of(method, public)
 
 
-def try_out(recipe: Recipe) -> None:
+def narrowed(method: AnyMethod, whole: Any) -> Any:
+    """Return data, or a public part, with nothing but what a method uses.
+
+    The domain of a column that a release does not look at is not its business to publish.
+    """
+    public = getattr(whole, "public", whole)
+    method.check(public)
+    names = method.uses(public)
+    return whole if names is None else whole.only(names)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many bytes a trial took: its transcript, and all the files it would be saved in."""
+
+    transcript: int
+    files: int
+
+
+def try_out(recipe: Recipe) -> Sizes:
     """Go through a whole release on one made-up record, to the files it is saved in.
 
-    Whatever would break after the loss is booked breaks here, before it costs.
+    Whatever would break after the loss is booked breaks here, before it costs. How large the
+    release will be is public, and the trial tells about how large.
     """
     from sfumato.privacy.saved import all_files
 
     recipe = Recipe.of(recipe.method().trial(), recipe.public())
     data = recipe.public().made_up(1, noise.generator(0))
     transcript = run(recipe.method(), data, Sampler()).marked(REHEARSED)
-    all_files(build(recipe, transcript, time=now(), ledger=None))
+    files = all_files(build(recipe, transcript, time=now(), ledger=None))
+    return Sizes(
+        transcript=_size(transcript.to_files(compressed=False)) + len(recipe.facts),
+        files=_size(files),
+    )
+
+
+def _size(files: dict[str, bytes]) -> int:
+    return sum(map(len, files.values()))
 
 
 def build(
@@ -155,14 +199,40 @@ def now() -> str:
 
 
 class Booking:
-    """The booking of one opening; without a ledger it books nothing and composes nothing."""
+    """The booking of one opening; without a ledger it books nothing and composes nothing.
 
-    def __init__(self, method: AnyMethod, data: Any, ledger: Ledger | None, kind: str) -> None:
+    Parameters
+    ----------
+    method, data, ledger
+        What is run, on what, and where it is booked.
+    kind
+        The handle the caller came by.
+    room
+        How many bytes to reserve for the transcript before anything is booked; None where it is
+        not kept.
+    """
+
+    def __init__(
+        self,
+        method: AnyMethod,
+        data: Any,
+        ledger: Ledger | None,
+        kind: str,
+        *,
+        room: int | None,
+    ) -> None:
         self.ledger = ledger
         self.entry: Entry | None = None
+        self.kept: Kept | None = None
+        self._kept_digest = ""
+        self._reserve: Reserve | None = None
         marks = () if bits().private else (SEEDED,)
         self.guarantee = promise(method, data.public, marks)
-        if ledger is not None:
+        if ledger is None:
+            return
+        if room is not None:
+            self._reserve = Reserve(ledger.path, room)
+        try:
             self.entry = ledger.book(
                 self.guarantee,
                 kind=kind,
@@ -170,7 +240,10 @@ class Booking:
                 parameters=method.parameters(),
                 digest=data.digest,
             )
-            self.guarantee = self.guarantee.composed_in(self.entry.reference)
+        except BaseException:
+            self._let_go()
+            raise
+        self.guarantee = self.guarantee.composed_in(self.entry.reference)
 
     @property
     def booked(self) -> bool:
@@ -181,29 +254,112 @@ class Booking:
         """Return what a certificate says of the booking."""
         if self.ledger is None or self.entry is None:
             return None
-        return {
-            "identity": self.ledger.identity,
-            "entry": self.entry.number,
-            "reference": self.entry.reference,
-            "head": self.entry.hash,
+        return _reference(self.ledger, self.entry)
+
+    def renew(self, transcript: Transcript) -> None:
+        """Reserve room for a transcript that goes on from this one, before more is measured."""
+        if self._reserve is not None:
+            self._reserve.renew(_GROWTH * _size(transcript.to_files(compressed=False)))
+
+    def keep(
+        self,
+        recipe: Recipe,
+        transcript: Transcript,
+        time: str,
+        status: Literal["released", "closed"],
+    ) -> None:
+        """Keep what was paid for beside the ledger, until it is saved.
+
+        If that fails the release is still in memory, which is better than none: it is a warning.
+        """
+        if self._reserve is None or self.entry is None:
+            return
+        digest = transcript.digest()
+        if digest == self._kept_digest:
+            return
+        document = {
+            "method": recipe.method().name,
+            "parameters": json.loads(recipe.parameters),
+            "public": recipe.public_type.kind,
+            "time": time,
+            "ledger": self.document(),
+            "transcript": digest,
+            "status": status,
         }
+        files = {_FACTS: recipe.facts, **transcript.to_files(compressed=False)}
+        try:
+            self.kept = self._reserve.keep(self.entry.number, document, files)
+            self._kept_digest = digest
+        except OSError as error:
+            warnings.warn(
+                f"{self.entry.reference} is paid for, and its transcript could not be kept beside "
+                f"the ledger: {error.strerror}. Save the release at once",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def finish(self, status: Literal["released", "aborted", "closed"], note: str = "") -> None:
         """Tell the ledger how the opening ended; nothing is refunded."""
-        if self.ledger is not None and self.entry is not None:
-            self.ledger.finish(self.entry, status=status, note=note)
+        try:
+            if self.ledger is not None and self.entry is not None:
+                self.ledger.finish(self.entry, status=status, note=note)
+        finally:
+            self._let_go()
 
     def released(
         self, status: Literal["released", "closed"], transcript: Transcript, made: Any
     ) -> None:
         """Tell the ledger that something was handed out, and from which transcript."""
         try:
-            self.finish(status, f"transcript {transcript.digest()}")
-        except Exception as error:
+            self.finish(status, _note(transcript.digest()))
+        except BaseException as error:
             # It is paid for; whoever catches this still has it.
             error.release = made  # type: ignore[attr-defined]
             error.add_note("what was made is the attribute 'release' of this error")
+            self._tell(error)
             raise
+
+    def failed(self, error: BaseException) -> None:
+        """Tell the ledger that nothing came of it, unless it can be built later."""
+        if self.kept is not None and not isinstance(error, BooksDoNotAdd):
+            self._tell(error)
+            self._let_go()
+            return
+        if self.kept is not None:
+            self.kept.discard()
+        self.finish("aborted", _kind(error))
+
+    def withdraw(self) -> None:
+        """Tell the ledger that a session ended of which nobody wants a release."""
+        self.finish("closed")
+        if self.kept is not None:
+            self.kept.discard()
+
+    def _tell(self, error: BaseException) -> None:
+        """Say in an error how its release is recovered, if it is kept."""
+        if self.kept is not None:
+            error.add_note(self.kept.words())
+
+    def _let_go(self) -> None:
+        """Leave what is kept to whoever saves or recovers it."""
+        if self._reserve is not None:
+            self._reserve.let_go()
+            self._reserve = None
+
+
+def _reference(ledger: Ledger, entry: Entry) -> dict[str, Any]:
+    """Return what a certificate says of its entry."""
+    return {
+        "identity": ledger.identity,
+        "entry": entry.number,
+        "reference": entry.reference,
+        "head": entry.hash,
+    }
+
+
+def _note(digest: str) -> str:
+    """Return what the ledger notes of a release that was handed out."""
+    return f"transcript {digest}"
 
 
 def _failure(method: AnyMethod, error: BaseException, booked: bool) -> MeasurementFailed:
@@ -304,7 +460,14 @@ def run(
     return account.transcript()
 
 
-def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = "release") -> Any:
+def release(
+    method: AnyMethod,
+    data: Any,
+    ledger: Ledger | None,
+    *,
+    kind: str = "release",
+    reserve: Callable[[int], None] | None = None,
+) -> Any:
     """Book, measure and build one release.
 
     Parameters
@@ -313,24 +476,73 @@ def release(method: AnyMethod, data: Any, ledger: Ledger | None, *, kind: str = 
         What is run, on what, and where it is booked.
     kind
         The handle the caller came by, for the ledger: `release`, or `fit` for an estimator.
+    reserve
+        Given about how many bytes the release will be saved in, raises if there is no room for
+        them; called before anything is booked or measured.
     """
+    data = narrowed(method, data)
     recipe = prepare(method, data.public)
-    try_out(recipe)
-    booking = Booking(method, data, ledger, kind)
+    sizes = try_out(recipe)
+    if reserve is not None:
+        reserve(_GROWTH * sizes.files)
+    booking = Booking(method, data, ledger, kind, room=_GROWTH * sizes.transcript)
     transcript = guarded(
         method, booking, lambda: run(method, data, Sampler(), booked=booking.booked)
     )
+    time = now()
     try:
-        built = build(recipe, transcript, time=now(), ledger=booking.document())
+        booking.keep(recipe, transcript, time, "released")
+        built = build(recipe, transcript, time=time, ledger=booking.document())
     except BaseException as error:
-        booking.finish("aborted", _kind(error))
+        booking.failed(error)
         raise
+    built._kept = booking.kept
     booking.released("released", built.transcript, built)
+    return built
+
+
+def recover(ledger: Ledger, number: int) -> Release:
+    """Finish a release from what was kept of it, without touching any data.
+
+    Parameters
+    ----------
+    ledger
+        The ledger in which it is booked.
+    number
+        The number of its entry.
+    """
+    kept = Kept(ledger.path, number)
+    if kept.in_use():
+        raise LedgerError(
+            f"entry {number} of {ledger.path} is still being made by another process; wait for it"
+        )
+    document, files = kept.read()
+    entries = [entry for entry in ledger.history() if entry.number == number]
+    if not entries or document["ledger"] != _reference(ledger, entries[0]):
+        raise LedgerError(f"{kept.file} was not paid for by entry {number} of {ledger.path}")
+    (entry,) = entries
+    method = registry.resolve(document["method"]).from_parameters(document["parameters"])
+    public = registry.resolve(f"public.{document['public']}").from_json(json.loads(files[_FACTS]))
+    built = build(
+        Recipe.of(method, public),
+        Transcript.from_files(files),
+        time=document["time"],
+        ledger=document["ledger"],
+    )
+    if built.transcript.digest() != document["transcript"]:
+        raise LedgerError(f"{kept.file} is damaged: it holds another transcript than was kept")
+    note = _note(document["transcript"])
+    if entry.status == "booked":
+        ledger.finish(entry, status=document["status"], note=note)
+    elif entry.note != note:
+        raise LedgerError(f"{entry.reference} ended as {entry.status}, for another transcript")
+    built._kept = kept
     return built
 
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
+    public = narrowed(method, public)
     recipe = prepare(method, public)
     transcript = run(method, public.made_up(rows, generator), Sampler())
     return build(recipe, transcript.marked(REHEARSED), time=now(), ledger=None)
@@ -341,7 +553,7 @@ def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: Ledger 
     from sfumato.privacy.session import Session
 
     recipe = prepare(method, data.public)
-    booking = Booking(method, data, ledger, "session")
+    booking = Booking(method, data, ledger, "session", room=len(recipe.facts))
     budget, account = _opened(method, data.public, Sampler(), booked=booking.booked)
     return Session(method, data, recipe, budget, account, booking)
 
@@ -352,7 +564,7 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) ->
     recipe = prepare(method, data.public)
     if not bits().private:
         raise SeededDraw("a report cannot be marked as a test; draw it outside noise.seeded()")
-    booking = Booking(method, data, ledger, "perturb")
+    booking = Booking(method, data, ledger, "perturb", room=None)
     transcript = _settled(
         guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
     )

@@ -157,8 +157,14 @@ class Guarantee:
             f"{self.basis}, {composed}"
         )
 
-    def words(self) -> str:
-        """Return the promise in plain words, for a report or an ethics board."""
+    def words(self, *, checked: bool = True) -> str:
+        """Return the promise in plain words, for a report or an ethics board.
+
+        Parameters
+        ----------
+        checked
+            Whether the ledger is known to hold the release; a verifier may not have it.
+        """
         if self.caveat:
             return escape(f"This is not a private release: {self.caveat}. Do not publish it.")
         if self.basis is Basis.PUBLISHED:
@@ -179,12 +185,22 @@ class Guarantee:
             )
         if self.public:
             lines.append("Taken as public knowledge: " + "; ".join(self.public) + ".")
-        lines.append(
-            f"It is booked as {self.ledger} and composed with all other releases of that ledger."
-            if self.ledger
-            else "It was not composed with other releases of the same data: losses add up."
-        )
+        lines.append(self._account(checked))
         return escape(" ".join(lines))
+
+    def _account(self, checked: bool) -> str:
+        """Return whether the loss is composed with that of other releases, as far as is known."""
+        if not self.ledger:
+            return "It was not composed with other releases of the same data: losses add up."
+        if checked:
+            return (
+                f"It is booked as {self.ledger} and composed with all other releases of that "
+                "ledger."
+            )
+        return (
+            f"It states that it is booked as {self.ledger}; that was not checked, since the ledger "
+            "was not given. Losses of other releases of the same data add up."
+        )
 
     def _odds(self) -> str:
         """Return what an onlooker can learn, as a change of odds or of probabilities."""

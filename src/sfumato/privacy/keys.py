@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TypeAlias
@@ -185,13 +186,10 @@ def public_hex(public: PublicKey) -> str:
 
 def public_from_hex(text: str) -> PublicKey:
     """Return the public key that `public_hex` wrote."""
-    try:
-        raw = bytes.fromhex(text)
-    except ValueError:
-        raw = b""
-    if len(raw) != _PUBLIC_BYTES:
+    # In one way only: `bytes.fromhex` would read capitals and blanks as well.
+    if not re.fullmatch(rf"[0-9a-f]{{{2 * _PUBLIC_BYTES}}}", text):
         raise KeyFileError("a public key is written as 64 hexadecimal digits; this is not one")
-    return PublicKey.from_public_bytes(raw)
+    return PublicKey.from_public_bytes(bytes.fromhex(text))
 
 
 def fingerprint(public: PublicKey) -> str:

@@ -7,15 +7,19 @@ overspend. The secret and the fingerprint of the data never leave the file.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.noise.bits import bits
+from sfumato.privacy import ledger_witness as witness
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.canonical import digest as sha256
 from sfumato.privacy.guarantee import Guarantee, Relation, Unit
@@ -25,11 +29,17 @@ from sfumato.privacy.ledger_account import (
     Binding,
     Contradiction,
     Entry,
+    History,
     Outcome,
+    went_back,
 )
-from sfumato.privacy.ledger_store import Event, LedgerError, Store
+from sfumato.privacy.ledger_store import Event, Gone, LedgerError, Reading, Store
 from sfumato.privacy.ledger_terms import BudgetExceeded, Terms
-from sfumato.privacy.loss import Loss, zero
+from sfumato.privacy.loss import Loss, loss_from_json, zero
+from sfumato.privacy.unsaved import Kept, all_kept
+
+if TYPE_CHECKING:
+    from sfumato.privacy.release import Release
 
 __all__ = ["Binding", "BudgetExceeded", "Digest", "Entry", "Ledger", "LedgerError"]
 
@@ -77,6 +87,9 @@ class Ledger:
             What a neighbour is: "add_remove" or "replace_one".
         """
         terms = Terms(allow=allow, unit=Unit.parse(unit), relation=Relation.parse(relation))
+        place = _absolute(path)
+        _refuse_successor(place)
+        witness.prepare()
         source = bits()
         if not source.private:
             raise LedgerError(
@@ -92,20 +105,33 @@ class Ledger:
             "secret": sha256(secret),
             "spent": zero(type(allow)).to_json(),
         }
-        Store.create(_absolute(path), secret, content)
-        return cls.open(path)
+        Store.create(place, secret, content)
+        made = cls.open(path)
+        made._tell_witnesses(made._account)
+        return made
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Ledger:
-        """Open an existing ledger and check its whole chain.
+        """Open an existing ledger, and see that it is whole and no older than when last seen.
 
         Parameters
         ----------
         path
             The file that `Ledger.create` made.
+
+        Raises
+        ------
+        LedgerError
+            If the file is missing, empty, damaged or changed, or older than what a witness of it
+            has seen: one is kept beside the key, and one in the folder that $SFUMATO_WITNESS names.
         """
         store = Store(_absolute(path))
-        return cls(store, _replayed(store))
+        try:
+            opened = cls(store, _replayed(store))
+        except Gone as error:
+            raise _missed(store.path, error) from None
+        opened._refuse_older_copy()
+        return opened
 
     def __reduce__(self) -> tuple[Callable[[Path], Ledger], tuple[Path]]:
         # Another process reads the file itself; what this one knows does not travel.
@@ -159,17 +185,26 @@ class Ledger:
         return self._account.terms.left(self.spent)
 
     @property
+    def bookings(self) -> int:
+        """How many bookings there are."""
+        return self._current().bookings
+
+    @property
     def head(self) -> str:
         """The hash of the last event of the chain."""
         return self._current().head
 
     def history(self) -> list[Entry]:
         """Return all bookings, the oldest first, each with what became of it."""
-        return list(self._current().entries)
+        return self._history().entries
 
     def bindings(self) -> list[Binding]:
         """Return when the ledger was bound to its data set, and why to changed data."""
-        return list(self._current().bindings)
+        return self._history().bindings
+
+    def setbacks(self) -> list[tuple[str, str]]:
+        """Return where the clock went back: the time of an event, and the earlier of the next."""
+        return self._history().setbacks
 
     def contains(self, hash: str) -> bool:
         """Tell whether an event of the chain has that hash.
@@ -177,14 +212,50 @@ class Ledger:
         A certificate carries the hash of its entry. If it is missing here, the ledger was replaced
         by an older copy or its end was cut off.
         """
-        events = self._store.events()
-        _account(self._store, events)
-        return any(event.hash == hash for event in events)
+        with self._knowing():
+            _replayed(self._store)
+            return self._store.holds(hash)
 
     def check(self) -> None:
         """Read everything anew and raise if any of it was damaged or changed."""
-        self._store.examine()
-        _replayed(self._store)
+        with self._knowing():
+            self._store.examine()
+        self._read_whole(None)
+        self._refuse_older_copy()
+
+    def unsaved(self) -> list[Entry]:
+        """Return the entries that paid for a release which is kept, because it was never saved."""
+        kept = {item.number for item in all_kept(self.path)}
+        return [entry for entry in self.history() if entry.number in kept] if kept else []
+
+    def recover(self, number: int) -> Release:
+        """Return a release that was paid for and never saved; no data are needed.
+
+        It is kept until it is saved. A release whose process was killed after its data were
+        measured is ended in the ledger now.
+
+        Parameters
+        ----------
+        number
+            The number of its entry.
+        """
+        from sfumato.privacy import door
+
+        return door.recover(self, number)
+
+    def discard(self, number: int) -> None:
+        """Remove what is kept of a release that nobody wants any more; it stays paid for.
+
+        Parameters
+        ----------
+        number
+            The number of its entry.
+        """
+        Kept(self.path, number).discard()
+
+    def witnesses(self) -> list[Path]:
+        """Return the files that hold what was last seen of this ledger, away from it."""
+        return [sight.file for sight in witness.seen(self.identity)]
 
     def book(
         self,
@@ -221,6 +292,7 @@ class Ledger:
             cannot be written. Nothing is booked then, unless the message says that it may be.
         """
         _refuse_unnamed(kind=kind, method=method)
+        witness.prepare()
         charge = self._account.terms.charge(guarantee)
         content = {
             "event": "booked",
@@ -230,7 +302,9 @@ class Ledger:
             "guarantee": guarantee.to_json(),
         }
         # Refused without touching the data where that is already clear.
-        self._affordable(charge, guarantee, self._current())
+        before = self._current()
+        self._affordable(charge, guarantee, before)
+        self._warn_of_the_clock(before)
         # Hashing the data may take long, so it is done before the file is locked.
         fingerprint = self._fingerprint(digest)
 
@@ -239,13 +313,26 @@ class Ledger:
             charged = self._affordable(charge, guarantee, account)
             return {
                 **content,
-                "entry": len(account.entries) + 1,
+                "entry": account.bookings + 1,
                 "charged": charged.to_json(),
                 "spent": account.terms.total(account.spent, charged).to_json(),
                 "data": fingerprint,
             }
 
-        return self._append(decide).entries[-1]
+        booked = self._append(decide)
+        return Entry(
+            ledger=self.name,
+            number=booked.body["entry"],
+            time=booked.body["time"],
+            kind=kind,
+            method=method,
+            parameters=booked.body["parameters"],
+            guarantee=Guarantee.from_json(booked.body["guarantee"]),
+            charged=loss_from_json(booked.body["charged"]),
+            status="booked",
+            previous=booked.previous,
+            hash=booked.hash,
+        )
 
     def finish(self, entry: Entry, *, status: Outcome, note: str = "") -> None:
         """Record what became of a booking; it is never refunded.
@@ -265,11 +352,8 @@ class Ledger:
             raise LedgerError(f"a note is text; got {type(note).__name__}")
 
         def decide(account: Account) -> dict[str, Any]:
-            if not any(known.hash == entry.hash for known in account.entries):
-                raise LedgerError(f"{entry.reference} is not an entry of {self.path}")
-            known = account.entry(entry.number)
-            if known.status != "booked":
-                raise LedgerError(f"{entry.reference} has already ended: it was {known.status}")
+            if account.pending.get(entry.number) != entry.hash:
+                raise self._not_pending(entry)
             return {"event": "finished", "entry": entry.number, "status": status, "note": note}
 
         self._append(decide)
@@ -311,15 +395,37 @@ class Ledger:
         fingerprint = self._fingerprint(digest)
         self._append(lambda account: {"event": "bound", "data": fingerprint, "reason": reason})
 
+    def _not_pending(self, entry: Entry) -> LedgerError:
+        """Return why an entry cannot be ended."""
+        for known in self.history():
+            if known.hash == entry.hash:
+                return LedgerError(f"{entry.reference} has already ended: it was {known.status}")
+        return LedgerError(f"{entry.reference} is not an entry of {self.path}")
+
+    def _history(self) -> History:
+        """Return all bookings and bindings; the whole chain is read and checked."""
+        history = History()
+        self._read_whole(history)
+        return history
+
+    def _read_whole(self, history: History | None) -> None:
+        """Read the whole chain, and check every event and the checkpoint."""
+        with self._knowing(), self._store.reading(whole=True) as reading:
+            account = _whole_account(self._store, reading, history)
+        self._refuse_other_past(account)
+        self._account = account
+
     def _current(self) -> Account:
         """Return the account as the file has it now."""
         before = self._account
+        with self._knowing():
+            events = self._store.events(before.number)
         # The local value is returned: another thread may by now have set an older one.
-        self._account = account = self._followed(before, self._store.events(before.number))
+        self._account = account = self._followed(before, events)
         return account
 
-    def _append(self, decide: Callable[[Account], dict[str, Any]]) -> Account:
-        """Append the event that `decide` makes of the account under the lock; return the new one.
+    def _append(self, decide: Callable[[Account], dict[str, Any]]) -> Event:
+        """Append the event that `decide` makes of the account under the lock, and return it.
 
         Threads may race for `_account`; each works on its own value and any of them is true.
         """
@@ -331,10 +437,75 @@ class Ledger:
             account, last = self._followed(before, events), events[-1]
             return {**decide(account), "time": _now()}
 
-        event = self._store.append(before.number, content)
+        with self._knowing():
+            event = self._store.append(
+                before.number, content, lambda reading: _account(self._store, reading).to_json()
+            )
         assert last is not None
         self._account = account = self._followed(account, [last, event])
-        return account
+        self._tell_witnesses(account)
+        return event
+
+    def _tell_witnesses(self, account: Account) -> None:
+        """Have the witnesses see the account as it is after an event that is durable."""
+        terms = account.terms
+        witness.note(
+            witness.Sight(
+                identity=account.identity,
+                path=str(self.path),
+                number=account.number,
+                head=account.head,
+                time=account.time,
+                bookings=account.bookings,
+                spent=str(account.spent),
+                left=str(terms.left(account.spent)),
+            )
+        )
+
+    def _refuse_other_past(self, account: Account) -> None:
+        """Raise unless an account that was read anew goes on from the one that was known."""
+        known = self._account
+        if account.number < known.number:
+            raise self._store.damaged(f"event {known.number} is missing")
+        if self._store.hash_of(known.number) != known.head:
+            raise self._store.damaged(f"event {known.number} is not the one seen before")
+
+    def _refuse_older_copy(self) -> None:
+        """Raise if a witness has seen more of this ledger than the file holds."""
+        for sight in witness.seen(self.identity):
+            # Another process may have booked and told the witness since the file was read.
+            newer = sight.number > self._account.number and sight.number > self._current().number
+            if newer or self._store.hash_of(sight.number) != sight.head:
+                raise LedgerError(
+                    f"the ledger {self.path} is older than the one that was last used, or was "
+                    f"rewritten: {sight.told()}. Do not release anything from its data set with "
+                    f"this file. Restore the newest copy; if there is none, make a new ledger that "
+                    f"allows {sight.left}, which was left, and keep {sight.file.name} with the old "
+                    "one"
+                )
+
+    @contextlib.contextmanager
+    def _knowing(self) -> Iterator[None]:
+        """Have a file that is gone refused as what this handle knows it to be: a loss."""
+        try:
+            yield
+        except Gone:
+            known = self._account
+            raise self._store.damaged(
+                f"it held {known.bookings:,} bookings ({known.spent} spent) when it was last read "
+                f"here, and now {_reason(self.path)}"
+            ) from None
+
+    def _warn_of_the_clock(self, account: Account) -> None:
+        """Warn if the last event was written at a time that is still to come."""
+        if went_back(account.time, _now()):
+            warnings.warn(
+                f"the clock went back: it reads {_now()}, and the last event of {self.name} was "
+                f"written at {account.time}; correct the clock of this machine, or of the one "
+                "that wrote it. Times in certificates are only as good as the clock",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _followed(self, account: Account, events: Sequence[Event]) -> Account:
         """Return the account after events that any process may have appended."""
@@ -389,19 +560,71 @@ class Ledger:
 
 
 def _replayed(store: Store) -> Account:
-    """Return the account of the whole file, every link and the secret checked."""
-    account = _account(store, store.events())
-    if sha256(store.secret()) != account.secret_hash:
-        raise store.damaged("its secret was exchanged")
-    return account
+    """Return the account of a file, after its bytes and the links since its checkpoint held."""
+    with store.reading() as reading:
+        return _account(store, reading)
 
 
-def _account(store: Store, events: Sequence[Event]) -> Account:
-    """Return the account of a whole chain, every link checked."""
+def _account(store: Store, reading: Reading) -> Account:
+    """Return the account of a chain that is being read, from its checkpoint on."""
     try:
-        return Account.begin(_name(store.path), events)
+        begun = _begun(store, reading)
+        if reading.checkpoint is not None:
+            begun = begun.resumed(reading.checkpoint)
+        return begun.follow(reading.events)
     except Contradiction as error:
         raise store.damaged(str(error)) from error
+
+
+def _whole_account(store: Store, reading: Reading, history: History | None) -> Account:
+    """Return the account of a whole chain, and see that its checkpoint says the same."""
+    try:
+        begun = _begun(store, reading)
+        if reading.checkpoint is None:
+            return begun.follow(reading.events, history)
+        resumed = begun.resumed(reading.checkpoint)
+        passed = begun.follow(islice(reading.events, resumed.number + 1), history)
+        if passed != resumed:
+            raise Contradiction("its checkpoint is not what its events add up to")
+        return passed.follow_on(reading.events, history)
+    except Contradiction as error:
+        raise store.damaged(str(error)) from error
+
+
+def _begun(store: Store, reading: Reading) -> Account:
+    """Return the account after the first event, whose secret must be the file's."""
+    begun = Account.begin(_name(store.path), reading.first)
+    if sha256(reading.secret) != begun.secret_hash:
+        raise store.damaged("its secret was exchanged")
+    return begun
+
+
+def _missed(path: Path, error: Gone) -> LedgerError:
+    """Return the error for a missing or empty file, with what a witness knows of it."""
+    for sight in witness.seen_at(path):
+        return LedgerError(
+            f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it from "
+            "a backup that holds all of it; until then release nothing from its data set. If there "
+            f"is no backup, make a new ledger elsewhere that allows {sight.left}, which was left"
+        )
+    return error
+
+
+def _reason(path: Path) -> str:
+    return "the file is empty" if path.exists() else "there is no such file"
+
+
+def _refuse_successor(path: Path) -> None:
+    """Raise if a ledger with bookings is known to have been where a new one is to be made."""
+    if os.path.lexists(path):
+        return
+    for sight in witness.seen_at(path):
+        if sight.bookings:
+            raise LedgerError(
+                f"there was a ledger at {path}: {sight.told()}. A new one would forget that. "
+                "Restore the old file, or choose another path. If it was the ledger of a data set "
+                f"that no longer exists, delete {sight.file} and try again"
+            )
 
 
 def _absolute(path: str | os.PathLike[str]) -> Path:

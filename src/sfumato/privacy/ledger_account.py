@@ -1,14 +1,17 @@
 """What the events of a ledger add up to.
 
-The account is a value: following events gives a new one. Every figure is recomputed from the chain
-and compared with what was written, each charge from the guarantee it was booked for; the first
-contradiction raises. The account knows the fingerprint of the data and never shows it.
+The account is a value: following events gives a new one, in a time that grows with their number.
+Every figure is recomputed from the chain and compared with what was written, each charge from the
+guarantee it was booked for; the first contradiction raises. The account knows the fingerprint of
+the data and never shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 from sfumato.privacy.escaping import escape
@@ -16,6 +19,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger_reading import (
     read_fingerprint,
     read_guarantee,
+    read_identity,
     read_loss,
     read_number,
     read_object,
@@ -30,6 +34,8 @@ Outcome: TypeAlias = Literal["released", "aborted", "closed"]
 OUTCOMES: tuple[Outcome, ...] = ("released", "aborted", "closed")
 Status: TypeAlias = Literal["booked", "released", "aborted", "closed"]
 
+#: Machines that share a ledger may differ by so much without anything being wrong.
+CLOCKS_DIFFER = timedelta(minutes=10)
 
 #: What reading an event that no ledger wrote may raise.
 _UNSOUND = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError)
@@ -125,7 +131,7 @@ class Binding:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """A ledger up to one event.
+    """A ledger up to one event: all that the next event is checked against.
 
     Parameters
     ----------
@@ -133,14 +139,16 @@ class Account:
         The name of the ledger's file.
     terms, identity, secret_hash
         What the first event says: it never changes.
-    number, head
-        The last event that was followed, and its hash.
+    number, head, time
+        The last event that was followed, its hash and its time.
     spent
         The sum of all charges.
+    bookings
+        How many bookings there are.
+    pending
+        The bookings that have not ended, by number, with their hashes.
     fingerprint
         The keyed digest of the data set; None before the first binding.
-    entries, bindings
-        All bookings, and all bindings to data.
     """
 
     name: str
@@ -149,27 +157,25 @@ class Account:
     secret_hash: str
     number: int
     head: str
+    time: str
     spent: Loss
+    bookings: int = 0
+    pending: Mapping[int, str] = field(default_factory=dict)
     fingerprint: str | None = field(default=None, repr=False)
-    entries: tuple[Entry, ...] = ()
-    bindings: tuple[Binding, ...] = ()
 
     @classmethod
-    def begin(cls, name: str, events: Sequence[Event]) -> Account:
-        """Return the account of a whole chain."""
-        first = events[0]
+    def begin(cls, name: str, first: Event) -> Account:
+        """Return the account after the first event of a chain."""
         if first.number != 0 or first.previous != GENESIS or first.body.get("event") != "opened":
             raise Contradiction("the first event is missing")
         try:
-            account = cls._opened(name, first)
+            return cls._opened(name, first)
         except _UNSOUND as error:
             raise Contradiction("the first event cannot be read") from error
-        return account.follow(events)
 
     @classmethod
     def _opened(cls, name: str, first: Event) -> Account:
         """Return the account after the first event."""
-        read_time(first.body)
         document = read_object(first.body, "terms")
         read_loss(document, "allow")
         terms = Terms.from_json(document)
@@ -179,104 +185,198 @@ class Account:
         return cls(
             name=name,
             terms=terms,
-            identity=read_text(first.body, "identity"),
+            identity=read_identity(first.body),
             secret_hash=read_text(first.body, "secret"),
             number=0,
             head=first.hash,
+            time=read_time(first.body),
             spent=nothing,
         )
 
-    def follow(self, events: Sequence[Event]) -> Account:
-        """Return the account after the events; the first of them must be the last one known."""
-        if events[0].number != self.number or events[0].hash != self.head:
+    def follow(self, events: Iterable[Event], history: History | None = None) -> Account:
+        """Return the account after the events; the first of them must be the last one known.
+
+        Parameters
+        ----------
+        events
+            Events in their order.
+        history
+            Where bookings and bindings are written down, if anybody wants them.
+        """
+        following = iter(events)
+        first = next(following)
+        if first.number != self.number or first.hash != self.head:
             raise Contradiction(f"event {self.number} is not the one seen before")
-        account = self
-        for event in events[1:]:
-            if event.number != account.number + 1 or event.previous != account.head:
-                raise Contradiction(f"event {event.number} does not follow event {account.number}")
-            try:
-                account = account._after(event)
-            except _UNSOUND as error:
-                raise Contradiction(f"event {event.number} cannot be right: {error}") from error
-        return account
+        return self.follow_on(following, history)
 
-    def _after(self, event: Event) -> Account:
-        """Return the account after one more event."""
-        steps = {"booked": self._booked, "finished": self._finished, "bound": self._bound}
-        changed = steps[event.body["event"]](event)
-        return replace(changed, number=event.number, head=event.hash)
+    def follow_on(self, events: Iterable[Event], history: History | None = None) -> Account:
+        """Return the account after the events that come next."""
+        running = _Running(self, history)
+        for event in events:
+            running.follow(event)
+        return running.account()
 
-    def _booked(self, event: Event) -> Account:
-        body = event.body
-        entry = self._read_entry(event)
-        spent, data = read_loss(body, "spent"), read_fingerprint(body)
-        if entry.number != len(self.entries) + 1:
-            raise ValueError("bookings are not numbered in order")
-        self._refuse_false_charge(entry)
-        if spent != self.terms.total(self.spent, entry.charged):
-            raise ValueError("the sum is wrong")
-        if self.fingerprint is not None and data != self.fingerprint:
-            raise ValueError("it was booked for other data")
-        bindings = self.bindings
-        if data != self.fingerprint:
-            bindings = (*bindings, Binding(time=entry.time, reason=""))
+    def to_json(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps of the account: all that the first event does not say."""
+        return {
+            "number": self.number,
+            "head": self.head,
+            "time": self.time,
+            "spent": self.spent.to_json(),
+            "bookings": self.bookings,
+            "pending": [[number, mark] for number, mark in self.pending.items()],
+            "data": self.fingerprint,
+        }
+
+    def resumed(self, document: dict[str, Any]) -> Account:
+        """Return the account that a checkpoint keeps, of the ledger that begins like this one."""
+        try:
+            return replace(
+                self,
+                number=read_number(document, "number"),
+                head=read_text(document, "head"),
+                time=read_time(document),
+                spent=read_loss(document, "spent"),
+                bookings=read_number(document, "bookings"),
+                pending={int(number): str(mark) for number, mark in document["pending"]},
+                fingerprint=read_fingerprint(document),
+            )
+        except _UNSOUND as error:
+            raise Contradiction("its checkpoint cannot be read") from error
+
+
+@dataclass
+class History:
+    """All bookings and bindings of a ledger, and where its clock went back.
+
+    Parameters
+    ----------
+    entries, bindings
+        The bookings, each with what became of it, and the bindings to data.
+    setbacks
+        The times of two events in a row of which the later was written at the earlier time.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    setbacks: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Running:
+    """An account while it follows events, one after another, each in the same time."""
+
+    def __init__(self, before: Account, history: History | None) -> None:
+        self._before = before
+        self._history = history
+        self._terms = before.terms
+        self._number, self._head, self._time = before.number, before.head, before.time
+        self._spent, self._bookings = before.spent, before.bookings
+        self._pending = dict(before.pending)
+        self._fingerprint = before.fingerprint
+        # Bookings of one method are alike: each guarantee and charge is read and compared once.
+        self._priced: dict[str, tuple[Guarantee, Loss]] = {}
+
+    def account(self) -> Account:
+        """Return the account after all that was followed."""
         return replace(
-            self,
-            spent=spent,
-            fingerprint=data,
-            entries=(*self.entries, entry),
-            bindings=bindings,
+            self._before,
+            number=self._number,
+            head=self._head,
+            time=self._time,
+            spent=self._spent,
+            bookings=self._bookings,
+            pending=self._pending,
+            fingerprint=self._fingerprint,
         )
 
-    def _read_entry(self, event: Event) -> Entry:
+    def follow(self, event: Event) -> None:
+        """Follow one more event, or raise where it does not follow."""
+        if event.number != self._number + 1 or event.previous != self._head:
+            raise Contradiction(f"event {event.number} does not follow event {self._number}")
+        steps = {"booked": self._booked, "finished": self._finished, "bound": self._bound}
+        try:
+            time = read_time(event.body)
+            steps[event.body["event"]](event)
+        except _UNSOUND as error:
+            raise Contradiction(f"event {event.number} cannot be right: {error}") from error
+        if self._history is not None and went_back(self._time, time):
+            self._history.setbacks.append((self._time, time))
+        self._number, self._head, self._time = event.number, event.hash, time
+
+    def _booked(self, event: Event) -> None:
+        body = event.body
+        guarantee, charged = self._price(body)
+        entry = self._read_entry(event, guarantee, charged)
+        data = read_fingerprint(body)
+        if entry.number != self._bookings + 1:
+            raise ValueError("bookings are not numbered in order")
+        if not self._terms.fits(charged, self._spent):
+            raise ValueError("more was booked than is allowed")
+        spent = self._terms.total(self._spent, charged)
+        # Compared as it is written: there is one way to write a sum.
+        if body["spent"] != spent.to_json():
+            raise ValueError("the sum is wrong")
+        if self._fingerprint is not None and data != self._fingerprint:
+            raise ValueError("it was booked for other data")
+        if self._history is not None:
+            self._history.entries.append(entry)
+            if data != self._fingerprint:
+                self._history.bindings.append(Binding(time=entry.time, reason=""))
+        self._spent, self._fingerprint, self._bookings = spent, data, entry.number
+        self._pending[entry.number] = event.hash
+
+    def _read_entry(self, event: Event, guarantee: Guarantee, charged: Loss) -> Entry:
         """Return the booking that an event holds, each part of its kind."""
         body = event.body
         return Entry(
-            ledger=self.name,
+            ledger=self._before.name,
             number=read_number(body, "entry"),
-            time=read_time(body),
+            time=read_text(body, "time"),
             kind=read_text(body, "kind"),
             method=read_text(body, "method"),
             parameters=read_object(body, "parameters"),
-            guarantee=read_guarantee(body),
-            charged=read_loss(body, "charged"),
+            guarantee=guarantee,
+            charged=charged,
             status="booked",
             previous=event.previous,
             hash=event.hash,
         )
 
-    def _refuse_false_charge(self, entry: Entry) -> None:
-        """Raise unless a charge covers the guarantee it was booked for, and was affordable.
+    def _price(self, body: dict[str, Any]) -> tuple[Guarantee, Loss]:
+        """Return the guarantee of a booking and what was charged for it, which must cover it.
 
         More than the guarantee costs may have been charged, since a charge is rounded up where
         the sum would grow too long; less never.
         """
-        charged = entry.charged
-        if type(charged) is not type(self.spent) or not self.terms.fits(charged, self.spent):
-            raise ValueError("more was booked than is allowed")
-        if not self.terms.covers(charged, self.terms.charge(entry.guarantee)):
-            raise ValueError("less was charged than its guarantee costs")
+        text = json.dumps([body["guarantee"], body["charged"]])
+        if text not in self._priced:
+            guarantee, charged = read_guarantee(body), read_loss(body, "charged")
+            if type(charged) is not type(self._spent):
+                raise ValueError("it was charged in another measure")
+            if not self._terms.covers(charged, self._terms.charge(guarantee)):
+                raise ValueError("less was charged than its guarantee costs")
+            self._priced[text] = guarantee, charged
+        return self._priced[text]
 
-    def _finished(self, event: Event) -> Account:
+    def _finished(self, event: Event) -> None:
         body = event.body
-        read_time(body)
-        entry = self.entry(read_number(body, "entry"))
-        if entry.status != "booked" or body["status"] not in OUTCOMES:
+        number, status, note = read_number(body, "entry"), body["status"], read_text(body, "note")
+        if number not in self._pending or status not in OUTCOMES:
             raise ValueError("an entry ends once, as released, aborted or closed")
-        ended = replace(entry, status=body["status"], note=read_text(body, "note"))
-        place = entry.number - 1
-        entries = (*self.entries[:place], ended, *self.entries[place + 1 :])
-        return replace(self, entries=entries)
+        del self._pending[number]
+        if self._history is not None:
+            place = number - 1
+            ended = replace(self._history.entries[place], status=status, note=note)
+            self._history.entries[place] = ended
 
-    def _bound(self, event: Event) -> Account:
+    def _bound(self, event: Event) -> None:
         body = event.body
         binding = Binding(time=read_time(body), reason=read_text(body, "reason"))
-        return replace(
-            self, fingerprint=read_text(body, "data"), bindings=(*self.bindings, binding)
-        )
+        self._fingerprint = read_text(body, "data")
+        if self._history is not None:
+            self._history.bindings.append(binding)
 
-    def entry(self, number: int) -> Entry:
-        """Return the booking of that number."""
-        if not 1 <= number <= len(self.entries):
-            raise ValueError(f"there is no entry {number}")
-        return self.entries[number - 1]
+
+def went_back(before: str, after: str) -> bool:
+    """Tell whether a time lies before an earlier one by more than clocks of machines differ."""
+    return datetime.fromisoformat(after) < datetime.fromisoformat(before) - CLOCKS_DIFFER

@@ -18,6 +18,7 @@ from sfumato.privacy.loss import Loss, loss_from_json
 #: Figures are exact fractions; an exponent, which can stand for any number of digits, is none.
 _FIGURE = re.compile(r"[0-9]+(/0*[1-9][0-9]*)?")
 _LONGEST_FIGURE = 20_000
+_IDENTITY = re.compile(r"[0-9a-f]{32}")
 
 
 def read_text(body: dict[str, Any], name: str) -> str:
@@ -26,6 +27,14 @@ def read_text(body: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"its {name} is not text")
     return value
+
+
+def read_identity(body: dict[str, Any]) -> str:
+    """Return the name of a ledger that no other has; files are named after it."""
+    text = read_text(body, "identity")
+    if _IDENTITY.fullmatch(text) is None:
+        raise ValueError("its identity is none")
+    return text
 
 
 def read_time(body: dict[str, Any]) -> str:

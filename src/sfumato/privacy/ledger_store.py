@@ -4,28 +4,38 @@ It may never lose an event whose `append` returned, show half of one, or change 
 rollback journal with `synchronous=EXTRA` is used because the write-ahead log is not safe on a
 shared drive. A connection lives for one operation only, and no fork happens while one is open. The
 file must never be opened by other means in this process: closing it would drop SQLite's locks.
+
+A checkpoint says what the events up to one of them add up to, and the hash of all their bytes.
+Whoever opens the file hashes these bytes instead of reading every event again; nothing is taken
+from a checkpoint whose bytes are not the same as when it was made.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.durable import sync_folder
 
 #: "SFUM" in the header of the file, so that tools know what it is.
 APPLICATION = 0x5346554D
-#: The version of the format; a newer one is refused.
-FORMAT = 1
+#: The version of the format; any other is refused.
+FORMAT = 2
 #: What the first event names as its predecessor.
 GENESIS = "0" * 64
+#: After how many events a checkpoint is made.
+CHECKPOINT = 1000
 #: How many seconds to wait for other processes before giving up.
 PATIENCE = 60.0
 
@@ -33,6 +43,7 @@ _SCHEMA = (
     # The body is canonical JSON and names the hash of the event before it.
     "CREATE TABLE event (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE secret (value BLOB NOT NULL)",
+    "CREATE TABLE checkpoint (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     # Against mistakes, not against an enemy: the chain shows what an enemy changed.
     "CREATE TRIGGER event_update BEFORE UPDATE ON event "
     "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END",
@@ -41,8 +52,16 @@ _SCHEMA = (
 )
 
 
+# Bytes are compared as they are: text that is none is damage, and no other error.
+_ROW = "number, CAST(body AS BLOB), CAST(hash AS BLOB)"
+
+
 class LedgerError(ValueError):
     """The ledger refused, or its file cannot be used."""
+
+
+class Gone(LedgerError):
+    """There is no file, or nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,29 @@ class Event:
         return cls(number, body, digest(canonical(body)))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """The chain as it is read from the file.
+
+    Parameters
+    ----------
+    secret
+        The key of the fingerprint; it must not be shown to anybody.
+    first
+        The first event.
+    checkpoint
+        What the events up to one of them add up to; None where there is no checkpoint.
+    events
+        The events, in order, to be gone through once: from the one the checkpoint speaks of, or
+        from the first where there is none or the whole was asked for.
+    """
+
+    secret: bytes
+    first: Event
+    checkpoint: dict[str, Any] | None
+    events: Iterator[Event]
+
+
 # Held while a connection is open. A child that inherited one would share its file locks and could
 # roll back what the parent is committing, so a fork waits.
 _connected = threading.RLock()
@@ -102,27 +144,26 @@ class Store:
     @classmethod
     def create(cls, path: Path, secret: bytes, content: dict[str, Any]) -> Store:
         """Make a new file with the first event, for its owner alone; refuse an existing one."""
+        if os.path.lexists(path):
+            raise _in_the_way(path)
         try:
-            # Made empty and at once, so that two processes cannot both make it.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            os.chmod(path, 0o600)
-        except FileExistsError:
-            raise LedgerError(
-                f"{path} exists, and a ledger is never overwritten; open it with Ledger.open, or "
-                "choose another path"
-            ) from None
+            # A ledger appears whole: an empty file is never one whose making was interrupted.
+            handle, name = tempfile.mkstemp(prefix=".sfumato-", dir=path.parent)
+            os.close(handle)
+            draft = cls(Path(name))
         except OSError as error:
             raise LedgerError(f"{path} cannot be created: {error.strerror}") from error
-        store = cls(path)
         try:
-            with store._connection() as connection:
-                store._begin(connection, secret, Event.after(0, GENESIS, content))
-        except LedgerError:
-            # Nobody has used it, and an empty file would only stand in the way.
+            os.chmod(draft.path, 0o600)
+            with draft._connection() as connection:
+                draft._begin(connection, secret, Event.after(0, GENESIS, content))
+            _publish(draft.path, path)
+        except OSError as error:
+            raise LedgerError(f"{path} cannot be created: {error.strerror}") from error
+        finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            raise
-        return store
+                os.unlink(draft.path)
+        return cls(path)
 
     def _begin(self, connection: sqlite3.Connection, secret: bytes, first: Event) -> None:
         """Write everything that a new file holds in one transaction."""
@@ -135,22 +176,52 @@ class Store:
         _insert(connection, first)
         connection.execute("COMMIT")
 
-    def events(self, start: int = 0) -> list[Event]:
+    @contextlib.contextmanager
+    def reading(self, *, whole: bool = False) -> Iterator[Reading]:
+        """Read the chain while nobody writes.
+
+        Parameters
+        ----------
+        whole
+            Whether all events are wanted, also those that a checkpoint sums up.
+        """
+        with self._connection() as connection:
+            self._refuse_stranger(connection)
+            connection.execute("BEGIN")
+            yield self._reading(connection, whole)
+
+    def events(self, start: int) -> list[Event]:
         """Return the events from number `start` on, each with its own hash checked."""
         with self._connection() as connection:
             self._refuse_stranger(connection)
-            return self._read(connection, start)
+            return list(self._read(connection, start))
+
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of the event of that number, as it was written."""
+        with self._connection() as connection:
+            self._refuse_stranger(connection)
+            found = connection.execute("SELECT hash FROM event WHERE number = ?", (number,))
+            return next((mark for (mark,) in found), None)
+
+    def holds(self, mark: str) -> bool:
+        """Tell whether an event has that hash."""
+        with self._connection() as connection:
+            self._refuse_stranger(connection)
+            found = connection.execute("SELECT count(*) FROM event WHERE hash = ?", (mark,))
+            return bool(found.fetchone() != (0,))
 
     def secret(self) -> bytes:
         """Return the key of the fingerprint; it must not be shown to anybody."""
         with self._connection() as connection:
             self._refuse_stranger(connection)
-            rows = connection.execute("SELECT value FROM secret").fetchall()
-            if len(rows) != 1 or not isinstance(rows[0][0], bytes):
-                raise self.damaged("its secret is missing")
-            return rows[0][0]
+            return self._secret(connection)
 
-    def append(self, start: int, decide: Callable[[list[Event]], dict[str, Any]]) -> Event:
+    def append(
+        self,
+        start: int,
+        decide: Callable[[list[Event]], dict[str, Any]],
+        summarize: Callable[[Reading], dict[str, Any]],
+    ) -> Event:
         """Add one event in one transaction, and return it once it is durable.
 
         Parameters
@@ -160,17 +231,85 @@ class Store:
         decide
             Given those events, under the lock that keeps all others from writing, returns the
             content of the new one, or raises, in which case nothing is written.
+        summarize
+            Given the chain with the new event, returns what it adds up to, for a checkpoint.
         """
         with self._connection() as connection:
             self._refuse_stranger(connection)
             # IMMEDIATE: the lock is taken before reading, so that what is read stays true.
             connection.execute("BEGIN IMMEDIATE")
-            known = self._read(connection, start)
+            known = list(self._read(connection, start))
             content = decide(known)
             event = Event.after(known[-1].number + 1, known[-1].hash, content)
             _insert(connection, event)
+            if event.number % CHECKPOINT == 0:
+                summary = summarize(self._reading(connection, whole=False))
+                self._write_checkpoint(connection, event.number, summary)
             self._commit(connection, event)
             return event
+
+    def _write_checkpoint(
+        self, connection: sqlite3.Connection, number: int, summary: dict[str, Any]
+    ) -> None:
+        """Replace the checkpoint by one that speaks of all events up to a number."""
+        content = canonical({**summary, "chain": self._chain(connection, number)})
+        connection.execute("DELETE FROM checkpoint")
+        connection.execute(
+            "INSERT INTO checkpoint VALUES (?, ?, ?)",
+            (number, content.decode("utf-8"), digest(content)),
+        )
+
+    def _reading(self, connection: sqlite3.Connection, whole: bool) -> Reading:
+        """Return the chain, from the checkpoint on where the whole is not wanted."""
+        first = next(self._read(connection, 0))
+        checkpoint = self._checkpoint(connection)
+        start = 0 if whole or checkpoint is None else checkpoint["number"]
+        return Reading(self._secret(connection), first, checkpoint, self._read(connection, start))
+
+    def _checkpoint(self, connection: sqlite3.Connection) -> dict[str, Any] | None:
+        """Return the checkpoint after seeing that its events are those it was made of."""
+        rows = connection.execute(f"SELECT {_ROW} FROM checkpoint").fetchall()
+        if not rows:
+            return None
+        number, content, mark = rows[0]
+        try:
+            body: dict[str, Any] = json.loads(content)
+            sound = _written(body) == content and digest(content) == _text(mark)
+            sound = sound and len(rows) == 1 and body["number"] == number
+            same = sound and body["chain"] == self._chain(connection, number)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise self.damaged("its checkpoint cannot be read") from None
+        if not same:
+            # Reading every event tells which one it was, where one can be told.
+            self._read_to_the_end(connection)
+            raise self.damaged("its events are not those that its checkpoint was made of")
+        return body
+
+    def _read_to_the_end(self, connection: sqlite3.Connection) -> None:
+        """Read every event, and raise at the first that does not follow the one before it."""
+        before = None
+        for event in self._read(connection, 0):
+            if before is not None and event.previous != before.hash:
+                raise self.damaged(f"event {event.number} does not follow event {before.number}")
+            before = event
+
+    def _chain(self, connection: sqlite3.Connection, number: int) -> str:
+        """Return a hash of all bytes of the events up to a number."""
+        rows = connection.execute(
+            "SELECT CAST(number || body || hash AS BLOB) FROM event "
+            "WHERE number <= ? ORDER BY number",
+            (number,),
+        )
+        whole = hashlib.sha256()
+        while piece := rows.fetchmany(4096):
+            whole.update(b"".join(chain.from_iterable(piece)))
+        return whole.hexdigest()
+
+    def _secret(self, connection: sqlite3.Connection) -> bytes:
+        rows = connection.execute("SELECT value FROM secret").fetchall()
+        if len(rows) != 1 or not isinstance(rows[0][0], bytes):
+            raise self.damaged("its secret is missing")
+        return rows[0][0]
 
     def examine(self) -> None:
         """Raise if SQLite finds the file damaged."""
@@ -188,38 +327,42 @@ class Store:
             "named in the certificates of its releases"
         )
 
-    def _read(self, connection: sqlite3.Connection, start: int) -> list[Event]:
-        """Return the events from number `start` on; there must be at least one."""
+    def _read(self, connection: sqlite3.Connection, start: int) -> Iterator[Event]:
+        """Go through the events from number `start` on; there must be at least one."""
         rows = connection.execute(
-            "SELECT number, body, hash FROM event WHERE number >= ? ORDER BY number", (start,)
-        ).fetchall()
-        if not rows:
+            f"SELECT {_ROW} FROM event WHERE number >= ? ORDER BY number", (start,)
+        )
+        row = rows.fetchone()
+        if row is None:
             raise self.damaged(f"event {start} is missing")
-        return [self._parsed(*row) for row in rows]
+        while row is not None:
+            yield self._parsed(*row)
+            row = rows.fetchone()
 
-    def _parsed(self, number: int, text: str, mark: str) -> Event:
+    def _parsed(self, number: int, content: bytes, mark: bytes) -> Event:
         """Return a stored event whose own hash holds."""
         try:
-            content = text.encode("utf-8")
             body = json.loads(content)
-            sound = canonical(body) == content and body["number"] == number
+            sound = _written(body) == content and body["number"] == number
             linked = isinstance(body["previous"], str)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise self.damaged(f"event {number} cannot be read") from None
-        if not sound or digest(content) != mark:
+        own = _text(mark)
+        if not sound or digest(content) != own:
             raise self.damaged(f"event {number} does not match its hash")
         if not linked:
             raise self.damaged(f"event {number} names no event before it")
-        return Event(number, body, mark)
+        return Event(number, body, own)
 
     def _refuse_stranger(self, connection: sqlite3.Connection) -> None:
         """Raise unless the file is a ledger in a format this version reads."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application == 0 and os.path.getsize(self.path) == 0:
-            raise LedgerError(
-                f"{self.path} is an empty file: the making of a ledger was interrupted and nothing "
-                "was ever booked; delete it and create the ledger again"
+            raise Gone(
+                f"{self.path} is an empty file. A ledger is never empty, so this is none, or one "
+                "whose content was lost. If releases were ever booked in it, restore it from a "
+                "backup; if not, delete the file and create the ledger again"
             )
         if application != APPLICATION:
             raise LedgerError(f"{self.path} is an SQLite file, but not a ledger of sfumato")
@@ -229,7 +372,11 @@ class Store:
                 f"this version reads format {FORMAT}); update sfumato"
             )
         if version != FORMAT:
-            raise self.damaged(f"format {version} was never in use")
+            raise LedgerError(
+                f"{self.path} is a ledger of format {version}, and this version reads format "
+                f"{FORMAT} only. Format 1 was in use before the first release of sfumato. If this "
+                "file was in use since, it is damaged: restore it from a backup"
+            )
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -242,13 +389,16 @@ class Store:
                     yield connection
             except sqlite3.Error as error:
                 raise LedgerError(self._explained(error)) from error
+            except UnicodeDecodeError:
+                # What the sqlite3 module raises where SQLite's own message quotes damaged text.
+                raise self.damaged("it holds text that is none") from None
 
     def _refuse_missing(self) -> None:
         """Raise if there is no such file; SQLite would say no more than that it cannot open it."""
         try:
             os.stat(self.path)
         except (FileNotFoundError, NotADirectoryError):
-            raise LedgerError(
+            raise Gone(
                 f"there is no ledger at {self.path}; make one with Ledger.create, or with "
                 "`sfumato ledger create`"
             ) from None
@@ -338,3 +488,41 @@ def _insert(connection: sqlite3.Connection, event: Event) -> None:
         "INSERT INTO event VALUES (?, ?, ?)",
         (event.number, canonical(event.body).decode("utf-8"), event.hash),
     )
+
+
+def _publish(draft: Path, path: Path) -> None:
+    """Give a finished file its name; refuse if that name is taken by now."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise _in_the_way(path) from None
+    except OSError:
+        # A drive without links. For a moment there is an empty file, which is refused as damaged.
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            raise _in_the_way(path) from None
+        os.replace(draft, path)
+    sync_folder(path.parent)
+
+
+def _in_the_way(path: Path) -> LedgerError:
+    return LedgerError(
+        f"{path} exists, and a ledger is never overwritten; open it with Ledger.open, or choose "
+        "another path"
+    )
+
+
+def _text(content: bytes) -> str:
+    """Return stored text; what is none becomes text that no hash equals."""
+    return content.decode("utf-8", errors="replace")
+
+
+def _written(body: Any) -> bytes:
+    """Return a document that was read from JSON in its canonical form, which such a one has."""
+    return _encode(body).encode("utf-8")
+
+
+_encode = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode

@@ -6,7 +6,7 @@ own unit. It may only be rounded up. What no theorem covers is refused and never
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Self
 
@@ -209,6 +209,7 @@ _MEASURES: dict[Measure, str] = {
     ApproxDP: "approximate losses (ε, δ)",
     ZCDP: "zero-concentrated losses (ρ)",
 }
+_NAMES = {measure: tuple(item.name for item in fields(measure)) for measure in (*_MEASURES, GDP)}
 _TAKES: dict[Measure, str] = {
     PureDP: "leave delta (--delta) out, which gives Laplace or geometric noise, or keep a ledger "
     "that allows a delta (sfumato ledger create … --allow-delta) or a ρ",
@@ -232,7 +233,8 @@ def _refuse_unfounded(guarantee: Guarantee) -> None:
 
 def _figures(loss: Loss) -> tuple[Fraction, ...]:
     """Return the figures of a loss: (ε), (ε, δ) or (ρ)."""
-    return astuple(loss)
+    # As astuple does, without the copies: a long ledger asks for millions of them.
+    return tuple([getattr(loss, name) for name in _NAMES[type(loss)]])
 
 
 def _combined(first: Loss, second: Loss, rule: Any) -> Loss:

@@ -147,6 +147,10 @@ class Method(ABC, Generic[DataT, ReleaseT]):
                 f"{type(self).__name__} is for data of the kind {self.kind!r}; got {public.kind!r}"
             )
 
+    def uses(self, public: Any) -> tuple[str, ...] | None:
+        """Return the columns that a release looks at, `None` for all; others are not published."""
+        return None
+
     def trial(self) -> Self:
         """Return a method that goes through the same steps, sooner: it is tried before booking."""
         return self
@@ -193,6 +197,14 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     @abstractmethod
     def parse_question(self, public: Any, question: Any) -> Any:
         """Return a well-formed question, or raise `ValueError` before anything is spent."""
+
+    def used(self, public: Any, transcript: Transcript) -> tuple[str, ...] | None:
+        """Return the columns that the questions of a session named, `None` for all."""
+        return None
+
+    def asked(self, public: Any, parsed: Any) -> Any:
+        """Return the question that `parse_question` reads as this, from the label of an answer."""
+        return parsed
 
     def _measure(self, data: DataT, budget: Budget) -> None:
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")

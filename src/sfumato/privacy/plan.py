@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.privacy.escaping import escape
+from sfumato.privacy.figures import figure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 
@@ -86,7 +87,7 @@ class Plan:
                     "loss": step.loss.to_json(),
                     "noise": step.noise,
                     "error": step.error,
-                    "figures": {name: repr(float(value)) for name, value in step.figures.items()},
+                    "figures": {name: figure(value) for name, value in step.figures.items()},
                 }
                 for step in self.steps
             ],

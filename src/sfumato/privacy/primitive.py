@@ -16,6 +16,8 @@ from fractions import Fraction
 from types import UnionType
 from typing import Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import ZCDP, Loss, Measure
 
@@ -64,6 +66,39 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     raise TypeError(f"a public signature may not hold a {type(value).__name__}")
+
+
+#: No primitive says a whole number of more bits than this.
+LONGEST_WHOLE = 1024
+
+
+def require_whole(output: Any, low: int | None = None, high: int | None = None) -> None:
+    """Raise unless an output is a whole number of the declared range."""
+    if type(output) is not int or output.bit_length() > LONGEST_WHOLE:
+        raise ValueError(f"it is not a whole number of at most {LONGEST_WHOLE} bits")
+    if (low is not None and output < low) or (high is not None and output > high):
+        raise ValueError(f"it is not a whole number from {low} to {high}")
+
+
+def require_wholes(output: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless an output is an array of whole numbers of any size, of the declared shape."""
+    require_array(output, np.object_, shape)
+    for item in output.ravel():
+        require_whole(item)
+
+
+def require_array(output: Any, kind: type[np.generic], shape: tuple[int, ...]) -> None:
+    """Raise unless an output is an array of the declared type and shape."""
+    if not isinstance(output, np.ndarray) or output.dtype != kind or output.shape != shape:
+        raise ValueError(f"it is not an array of the type {kind.__name__} and the shape {shape}")
+
+
+def require_integers(output: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless an output is an array of integers; only those beyond 64 bits may be larger."""
+    if getattr(output, "dtype", None) == np.object_:
+        require_wholes(output, shape)
+    else:
+        require_array(output, np.int64, shape)
 
 
 _kinds: dict[str, type[_Signed]] = {}
@@ -146,6 +181,14 @@ class Primitive(_Signed):
     def sample(self, value: Any) -> Any:
         """Draw an output for a private input, with bits from `sfumato.noise`."""
 
+    def check_output(self, output: Any) -> None:
+        """Raise `ValueError` unless this is something the primitive may say, whatever the data.
+
+        Type, shape and range are those that the signature gives; whoever verifies a transcript
+        asks. A primitive whose outputs are never saved in a release need not answer.
+        """
+        raise ValueError(f"{self.kind} does not declare what it may say")
+
     @abstractmethod
     def log_probability(self, value: Any, output: Any) -> float:
         """Return the log-probability of saying `output` on the input `value`."""
@@ -193,6 +236,24 @@ class StatefulPrimitive(_Signed):
     @abstractmethod
     def start(self) -> Run:
         """Draw the hidden state and return a run."""
+
+    @abstractmethod
+    def check_output(self, value: Any, before: Sequence[Any], output: Any) -> None:
+        """Raise `ValueError` unless a step may say this.
+
+        Parameters
+        ----------
+        value
+            An input of the step, of which the type and the shape are used alone.
+        before
+            What was said before.
+        output
+            What is said.
+        """
+
+    @abstractmethod
+    def stopped(self, outputs: Sequence[Any]) -> bool:
+        """Tell whether a run takes no further step after these outputs."""
 
     @abstractmethod
     def log_probability(self, values: Sequence[Any], outputs: Sequence[Any]) -> float:

@@ -13,6 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.plan import Plan
@@ -20,6 +21,7 @@ from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
+    from sfumato.privacy.unsaved import Kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,8 @@ class Release(ABC):
 
     kind: ClassVar[str]
     _provenance: Provenance | None = None
+    #: Where its transcript is kept until it is saved, if it was booked in a ledger.
+    _kept: Kept | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Escape the words of every kind of release: they repeat names out of files."""
@@ -92,9 +96,16 @@ class Release(ABC):
     def files(self) -> dict[str, bytes]:
         """Return the published data as plain files, name to bytes, in a fixed order."""
 
-    @abstractmethod
+    def differences(self, files: dict[str, bytes]) -> Differences:
+        """Return how published files differ from those of this release.
+
+        They may have been made on another platform; `sfumato.privacy.alike` says what may differ.
+        """
+        return compare(self.files(), files)
+
     def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
+        """Tell whether published files are those of this release, but for the platform."""
+        return not self.differences(files).wrong
 
     @abstractmethod
     def words(self) -> str:

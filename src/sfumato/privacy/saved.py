@@ -1,29 +1,31 @@
 """Saved releases: a folder of plain files that can be checked and rebuilt without any data.
 
-Loading a release parses JSON and arrays and rebuilds it from its transcript; it never executes
-anything from the folder and never imports a module that the folder names.
+Every byte of a folder follows from the transcript, the public part and the certificate, or has a
+fixed form; `verify` works all of it out again and names what does not follow. Loading a release
+parses JSON and arrays and rebuilds it from its transcript; it never executes anything from the
+folder and never imports a module that the folder names.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import tempfile
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
-from sfumato.privacy import door, keys, registry
+from sfumato.privacy import door, durable, keys, registry
+from sfumato.privacy.alike import Differences, compare, surplus
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.release import Release
+from sfumato.privacy.retrace import retrace
 from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
 
 if TYPE_CHECKING:
@@ -32,11 +34,9 @@ if TYPE_CHECKING:
 PUBLIC = "public.json"
 README = "README.txt"
 REPORT = "report.html"
-#: Files that may be added to a saved release later; they are drawn from it and certify nothing.
-UNCERTIFIED = (REPORT,)
 #: What the files are, for whoever opens the folder. A name means one thing in all releases.
 FILE_WORDS = {
-    REPORT: "the release on one page, for people (not certified)",
+    REPORT: "the release on one page, for people; whoever checks the release draws it again",
     "synthetic.csv": "made-up rows in the columns and types of the private table",
     "marginals.csv": "every count of every table, with the margin of its noise",
     "codebook.csv": "the values of every column, in order; of numbers the bins",
@@ -72,27 +72,52 @@ def pretty(document: Any) -> bytes:
 
 
 def save(release: Release, path: Path, *, key: Path | None) -> Path:
-    """Write a release into a folder that is new or empty, whole or not at all."""
+    """Write a release into a folder that is new or empty, whole or not at all, and durably."""
     refuse_broken_fork()
-    path = path.resolve()
+    try:
+        place = _save(release, path.resolve(), key)
+    except BaseException as error:
+        if release._kept is not None:
+            error.add_note(release._kept.words())
+        raise
+    if release._kept is not None:
+        release._kept.discard()
+    return place
+
+
+def _save(release: Release, path: Path, key: Path | None) -> Path:
+    """Write and sync all files of a release; its certificate makes it one, and comes last."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(f"{path} exists and is not empty; choose another folder")
     files = all_files(release, key=key or keys.find_key())
     # An existing folder is kept (somebody may stand in it); a new one appears whole.
     home = path if path.exists() else path.parent
-    home.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(home)
     draft = Path(tempfile.mkdtemp(prefix=".sfumato-", dir=home))
+    moved: list[Path] = []
     try:
         for name, content in files.items():
-            (draft / name).write_bytes(content)
+            durable.write_synced(draft / name, content)
+        durable.sync_folder(draft)
         if home == path:
-            for name in files:
-                (draft / name).rename(path / name)
+            # The certificate gets its name when all else is there and nothing else is.
+            waiting = path / f".sfumato-{certificates.NAME}"
+            places = {name: path / name for name in files} | {certificates.NAME: waiting}
+            for name, place in places.items():
+                (draft / name).rename(place)
+                moved.append(place)
             draft.rmdir()
+            durable.sync_folder(path)
+            waiting.rename(path / certificates.NAME)
+            moved.append(path / certificates.NAME)
+            durable.sync_folder(path)
         else:
             draft.chmod(0o755)
             draft.rename(path)
+            durable.sync_folder(home)
     except BaseException:
+        for place in reversed(moved):
+            place.unlink(missing_ok=True)
         shutil.rmtree(draft, ignore_errors=True)
         raise
     return path
@@ -156,15 +181,14 @@ def _file_line(name: str, widest: int) -> str:
     return _wrapped(FILE_WORDS.get(name, "published data"), f"  {name}".ljust(widest), widest)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the certificate of a folder and the bytes of the files it lists."""
+def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
+    """Return the certificate of a folder, as bytes and read, and the files it lists."""
     place = path / certificates.NAME
     if not place.is_file():
         raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
+    content = place.read_bytes()
     try:
-        document = json.loads(place.read_bytes())
-        certificates.check_structure(document)
-        canonical(document)
+        document = certificates.read(content)
     except (ValueError, RecursionError):
         raise NotARelease(f"{place} is damaged: it is not a certificate") from None
     files: dict[str, bytes] = {}
@@ -173,7 +197,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
             raise NotARelease(f"{place} lists a file outside its folder")
         if (path / name).is_file():
             files[name] = (path / name).read_bytes()
-    return document, files
+    return content, document, files
 
 
 def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
@@ -205,7 +229,7 @@ def load(path: str | Path) -> Release:
     NotARelease
         If the folder holds no release, or one that does not verify.
     """
-    outcome = verify(path)
+    outcome = verify(path, report=False)
     if not outcome.passed or outcome.release is None:
         raise NotARelease(f"{path} does not verify:\n{outcome}")
     return outcome.release
@@ -243,10 +267,13 @@ class Verification:
         What was checked, one after another.
     release
         The release, rebuilt, if it could be.
+    booked
+        Whether the ledger was there, and holds the release.
     """
 
     checks: tuple[Check, ...]
     release: Release | None = None
+    booked: bool = False
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -261,13 +288,15 @@ class Verification:
     def __bool__(self) -> bool:
         return self.passed
 
+    def words(self) -> str:
+        """Return what is promised, as far as it was checked, or that nothing is."""
+        if self.passed and self.guarantee is not None:
+            return self.guarantee.words(checked=self.booked)
+        return "This release cannot be trusted: see what is marked BAD."
+
     def __str__(self) -> str:
         lines = [f"{check.mark} {check.words}" for check in self.checks]
-        if self.passed and self.guarantee is not None:
-            lines += ["", self.guarantee.words()]
-        else:
-            lines += ["", "This release cannot be trusted: see what is marked BAD."]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", self.words()])
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""
@@ -287,9 +316,16 @@ class Verification:
 
 
 def verify(
-    path: str | Path, *, key: str | Path | None = None, ledger: Ledger | None = None
+    path: str | Path,
+    *,
+    key: str | Path | None = None,
+    ledger: Ledger | None = None,
+    report: bool = True,
 ) -> Verification:
     """Check a saved release: files, signature, books, and the release itself, rebuilt.
+
+    Nothing is rebuilt, and no file but the certificate parsed, unless all hashes and the signature
+    are right.
 
     Parameters
     ----------
@@ -299,77 +335,129 @@ def verify(
         The public key the signature must belong to; without one any valid signature passes.
     ledger
         The ledger in which the release should be booked.
+    report
+        Whether the page of the release, if there is one, is drawn again and compared.
     """
     refuse_broken_fork()
     folder = Path(path)
-    document, files = _read(folder)
+    content, document, files = _read(folder)
     checks = [
-        _checked("files", lambda: _check_files(folder, document, files)),
+        _checked("files", lambda: _check_files(folder, content, document, files)),
         _checked("signature", lambda: _check_signature(document, key)),
     ]
+    if not all(check.passed for check in checks):
+        return Verification(tuple(checks))
     rebuilt: list[Release] = []
 
     def rebuild() -> str:
         rebuilt.append(_rebuild(document, files))
+        _follows(rebuilt[0], files)
         return (
             "the release was rebuilt from its transcript, without any data; every cost adds up to "
             "no more than what is promised"
         )
 
     checks.append(_guarded("rebuild", rebuild))
-    release = rebuilt[0] if rebuilt else None
-    if release is not None:
-        checks.append(_guarded("data", lambda: _agree(release, files)))
-        checks.append(_guarded("certificate", lambda: _stated(release, document, files)))
+    if not checks[-1].passed:
+        return Verification(tuple(checks))
+    (release,) = rebuilt
+    checks += _checked_files(release, document, files)
+    if report and (folder / REPORT).exists() and all(check.passed for check in checks):
+        checks.append(_checked("report", lambda: _check_page(folder, release, document, checks)))
     if ledger is not None:
         checks.append(_guarded("ledger", lambda: _booked(document, release, ledger)))
-    return Verification(tuple(checks), release)
+    elif release.provenance.ledger is not None:
+        words = f"note: no ledger was given, so that {release.guarantee.ledger} was not looked up"
+        checks.append(Check("ledger", True, words, remark=True))
+    booked = ledger is not None and checks[-1].passed
+    return Verification(tuple(checks), release, booked)
 
 
-def _agree(release: Release, files: dict[str, bytes]) -> str:
-    """Compare the published data with the rebuilt release."""
-    data_files = {name: files[name] for name in release.files() if name in files}
-    if not release.agrees(data_files):
-        raise ValueError("the published data are not what the transcript gives")
-    return "the published data are what the transcript gives"
+def _follows(release: Release, files: dict[str, bytes]) -> None:
+    """Raise unless a transcript is in its one form, and its method asks just what it says."""
+    transcript = release.transcript
+    for name, content in transcript.to_files().items():
+        if files[name] != content:
+            raise ValueError(surplus(name, files[name], content))
+    retrace(release.provenance.method, release.provenance.public, transcript)
 
 
-def _stated(release: Release, document: dict[str, Any], files: dict[str, bytes]) -> str:
+def _checked_files(
+    release: Release, document: dict[str, Any], files: dict[str, bytes]
+) -> list[Check]:
+    """Compare all files and the certificate with those that follow."""
+    here = certificates.made_here(document)
+    found: list[Differences] = []
+
+    def agree() -> str:
+        mine = release.files()
+        told = {name: files[name] for name in mine if name in files}
+        differences = compare(mine, told, exactly=True)
+        if differences.wrong and not here:
+            differences = release.differences(told)
+        if differences.wrong:
+            wrong = differences.wrong[0]
+            raise ValueError(f"the published data are not what the transcript gives: {wrong}")
+        found.append(differences)
+        return "the published data are what the transcript gives"
+
+    def stated() -> str:
+        found.append(_stated(release, document, files, here))
+        return "the certificate states what follows from the method, the facts and the transcript"
+
+    checks = [_guarded("data", agree), _guarded("certificate", stated)]
+    told = sum(found, Differences()).words()
+    if told:
+        words = (
+            f"note: {told} differ, as they may on another platform; it was made with "
+            f"{certificates.elsewhere(document)}"
+        )
+        checks.append(Check("platform", True, words, remark=True))
+    return checks
+
+
+def _stated(
+    release: Release, document: dict[str, Any], files: dict[str, bytes], here: bool
+) -> Differences:
     """Compare all that a certificate states with what follows from method, facts and transcript."""
-    expected = certificates.certify(release, files)
-    for name in ("kind", "method", "parameters", "guarantee", "public", "format"):
-        if document.get(name) != expected[name]:
-            raise ValueError(f"the certificate states another {name} than the release has")
-    _same_plan(document["plan"], expected["plan"])
+    certificates.check_forms(document)
     mine = _files(release)
-    if set(mine) != set(document["files"]):
-        raise ValueError("the certificate lists other files than such a release has")
     if mine[PUBLIC] != files[PUBLIC]:
-        raise ValueError(f"{PUBLIC} does not say what such a release says")
-    stated = "the certificate states what follows from the method, the facts and the transcript"
-    made_by, here = document["versions"].get("sfumato"), expected["versions"].get("sfumato")
-    if made_by != here:
-        return f"{stated}; it was made by version {made_by}, whose {README} may read differently"
-    if mine[README] != files.get(README):
-        raise ValueError(f"{README} does not say what such a release says")
-    return stated
+        raise ValueError(surplus(PUBLIC, files[PUBLIC], mine[PUBLIC]))
+    expected = certificates.certify(release, mine)
+    made_by, version = (item["versions"].get("sfumato") for item in (document, expected))
+    # These do not follow from the release: their form was looked at, and files by their hashes.
+    expected |= {name: document[name] for name in ("versions", "code")}
+    expected["files"] = {name: digest(files[name]) for name in sorted(mine) if name in files}
+    own = {name: pretty(part) for name, part in expected.items()}
+    told = {name: pretty(document[name]) for name in own}
+    # The figures of a plan are computed; all else is exact.
+    loose = ("plan",)
+    found = compare(
+        {name: own[name] for name in own if name not in loose},
+        {name: told[name] for name in own if name not in loose},
+        exactly=True,
+    )
+    found += compare(
+        {**{name: own[name] for name in loose}, README: mine[README]},
+        {**{name: told[name] for name in loose}, README: files.get(README, b"")},
+        exactly=here,
+    )
+    if found.wrong:
+        # Another version may have other words, and it alone can tell.
+        hint = f"; it was made by version {made_by}: verify it with that" * (made_by != version)
+        raise ValueError(f"it states what such a release does not: {found.wrong[0]}{hint}")
+    return found
 
 
-def _same_plan(stated: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Raise unless two plans state the same steps, losses and figures, up to rounding."""
-    none: dict[str, Any] = {}
-    for mine, theirs in zip_longest(expected["steps"], stated["steps"], fillvalue=none):
-        same = all(mine.get(name) == theirs.get(name) for name in ("what", "loss"))
-        figures, others = mine.get("figures", {}), theirs.get("figures", {})
-        same = same and figures.keys() == others.keys()
-        # The last digits of a figure are the platform's.
-        if not same or not all(
-            math.isclose(float(figures[name]), float(others[name]), rel_tol=1e-9)
-            for name in figures
-        ):
-            raise ValueError("the certificate states another plan than the release has")
-    if stated["notes"] != expected["notes"]:
-        raise ValueError("the certificate states another plan than the release has")
+def _check_page(
+    folder: Path, release: Release, document: dict[str, Any], checks: list[Check]
+) -> Check:
+    """Draw the page of a release again and compare it with the one in its folder."""
+    compare_page = registry.resolve("report.compare_page")
+    content = (folder / REPORT).read_bytes()
+    words = compare_page(content, release, document, Verification(tuple(checks), release))
+    return Check("report", True, words, remark=words.startswith("note"))
 
 
 def _checked(name: str, check: Callable[[], Check]) -> Check:
@@ -382,58 +470,47 @@ def _checked(name: str, check: Callable[[], Check]) -> Check:
 
 def _guarded(name: str, check: Callable[[], str]) -> Check:
     """Run a check; whatever a damaged folder makes it raise becomes a failed check."""
-    try:
-        return Check(name, True, check())
-    except (Exception, RecursionError) as error:
-        return Check(name, False, f"{name}: {error}")
+    return _checked(name, lambda: Check(name, True, check()))
 
 
-def _check_files(folder: Path, document: dict[str, Any], files: dict[str, bytes]) -> Check:
+def _check_files(
+    folder: Path, content: bytes, document: dict[str, Any], files: dict[str, bytes]
+) -> Check:
     """Compare every file with its hash, and look for files nobody certified."""
-    whole = (folder / certificates.NAME).read_bytes() == pretty(document)
-    if not whole or document.get("digest") != digest(certificates.body_of(document)):
+    sealed = document["digest"] == digest(certificates.body_of(document))
+    if content != pretty(document) or not sealed:
         return Check("files", False, f"{certificates.NAME} was changed after it was written")
     for name, expected in document["files"].items():
         if name not in files:
             return Check("files", False, f"{name} is missing")
         if digest(files[name]) != expected:
             return Check("files", False, f"{name} was changed after it was certified")
-    known = {*document["files"], certificates.NAME, *UNCERTIFIED}
+    known = {*document["files"], certificates.NAME, REPORT}
     strange = sorted(place.name for place in folder.iterdir() if place.name not in known)
     if strange:
         return Check("files", False, f"{strange[0]} is not part of the certified release")
-    added = [name for name in UNCERTIFIED if (folder / name).exists()]
-    note = f" ({', '.join(added)} is not certified and was not checked)" if added else ""
-    return Check("files", True, f"all {len(files)} files are as they were certified{note}")
+    return Check("files", True, f"all {len(files)} files are as they were certified")
 
 
 def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
     """Check the signature, and that it is by the expected key."""
-    signature = document.get("signature")
-    if signature is None:
+    public = certificates.check_signature(document)
+    if public is None:
         return Check(
             "signature",
             key is None,
             "note: not signed; hashes show damage, but not a forger who rewrote everything",
             remark=True,
         )
-    body = certificates.body_of(document)
-    try:
-        public = keys.public_from_hex(signature["public_key"])
-        valid = keys.verify(public, bytes.fromhex(signature["value"]), body)
-    except (ValueError, KeyError, TypeError):
-        return Check("signature", False, "the signature is damaged")
-    if not valid or signature.get("fingerprint") != keys.fingerprint(public):
-        return Check("signature", False, "the signature does not fit the certificate")
-    if key is not None and keys.public_hex(keys.load_public(key)) != signature["public_key"]:
+    if key is not None and keys.public_hex(keys.load_public(key)) != keys.public_hex(public):
         return Check("signature", False, "it was signed by another key than the one you gave")
     whose = "the key you gave" if key is not None else f"key {keys.fingerprint(public)}"
     return Check("signature", True, f"signed by {whose}")
 
 
-def _booked(document: dict[str, Any], release: Release | None, ledger: Ledger) -> str:
+def _booked(document: dict[str, Any], release: Release, ledger: Ledger) -> str:
     """Check that the release is booked where it says, as what it is."""
-    stated = document.get("ledger")
+    stated = document["ledger"]
     if not stated or stated["identity"] != ledger.identity:
         raise ValueError(f"the release is not booked in {ledger.name}")
     ledger.check()
@@ -441,14 +518,17 @@ def _booked(document: dict[str, Any], release: Release | None, ledger: Ledger) -
     if not found or found[0].hash != stated["head"]:
         raise ValueError(f"{ledger.name} does not hold entry {stated['entry']} of the certificate")
     (entry,) = found
-    booked = {**entry.guarantee.to_json(), "ledger": None, "statement": None}
-    claimed = {**document["guarantee"], "ledger": None, "statement": None}
+    later = {"ledger": None, "statement": None}
+    if entry.kind == "session":
+        # Which columns its questions name, and so what is taken as public, is not known before.
+        later["public"] = None
+    booked, claimed = {**entry.guarantee.to_json(), **later}, {**document["guarantee"], **later}
     if (entry.method, entry.parameters, booked) != (
         document["method"],
         document["parameters"],
         claimed,
     ):
         raise ValueError(f"{entry.reference} was booked for another release")
-    if release is None or entry.note != f"transcript {release.transcript.digest()}":
+    if entry.note != f"transcript {release.transcript.digest()}":
         raise ValueError(f"{entry.reference} was booked for another transcript")
     return f"booked as {entry.reference} for this very transcript, and the chain holds it"

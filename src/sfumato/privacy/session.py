@@ -74,15 +74,20 @@ class Session(_Kept):
         self._account.require_open("the question")
         with self._account.lock:
             self._account.require_open("the question")
-            # A question that fails keeps its number: what it spent stays spent under that name.
+            self._booking.renew(self._account.transcript())
             number = self._asked
+            try:
+                door.guarded(
+                    self._method, self._booking, lambda: self._measured(parsed, number), ends=False
+                )
+            except BaseException:
+                # What it spent stays spent; where nothing was said, it leaves no name behind.
+                self._asked += self._account.drop_silent(question_label(number, parsed))
+                raise
             self._asked += 1
-            door.guarded(
-                self._method, self._booking, lambda: self._measured(parsed, number), ends=False
-            )
-            transcript = Transcript.from_files(
-                self._account.transcript().to_files(compressed=False)
-            )
+            transcript = Transcript.from_files(self._account.transcript().to_files())
+            recipe = self._recipe.of_used(transcript)
+            self._booking.keep(recipe, transcript, door.now(), "closed")
         return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:
@@ -96,16 +101,15 @@ class Session(_Kept):
             self._account.require_open("the release")
             self._account.close()
             self._data = None
+            transcript, time = self._account.transcript(), door.now()
             try:
-                built = door.build(
-                    self._recipe,
-                    self._account.transcript(),
-                    time=door.now(),
-                    ledger=self._booking.document(),
-                )
+                recipe = self._recipe.of_used(transcript)
+                self._booking.keep(recipe, transcript, time, "closed")
+                built = door.build(recipe, transcript, time=time, ledger=self._booking.document())
             except BaseException as error:
-                self._booking.finish("aborted", type(error).__name__)
+                self._booking.failed(error)
                 raise
+            built._kept = self._booking.kept
             self._booking.released("closed", built.transcript, built)
         return built
 
@@ -124,4 +128,7 @@ class Session(_Kept):
             if self._account.is_open:
                 self._account.close()
                 self._data = None
-                self._booking.finish("aborted" if kind else "closed")
+                if error is not None:
+                    self._booking.failed(error)
+                else:
+                    self._booking.withdraw()

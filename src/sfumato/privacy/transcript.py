@@ -1,13 +1,15 @@
 """The transcript: everything the primitives said, and nothing else.
 
-A release is a function of what is public and of this. It is written as plain JSON and NPZ arrays;
-reading it back never executes anything.
+A release is a function of what is public and of this. It is written as plain JSON and NPZ arrays,
+each transcript in one way only, on every platform; reading it back never executes anything.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+import struct
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +23,9 @@ from sfumato.privacy.canonical import canonical, digest
 
 _ARRAY_KINDS = "biuf"
 TRANSCRIPT_FILES = ("transcript.json", "transcript.npz")
+FORMAT = 2
+#: Every member of an archive bears this date, the first that the format knows.
+_DATE = (1980, 1, 1, 0, 0, 0)
 
 #: A transcript that unpacks to more than this is not read.
 LARGEST_BYTES = 2**32
@@ -109,20 +114,11 @@ class Transcript:
         """Return all outputs of the measurement with that label."""
         return self._by_label[label].outputs
 
-    def to_files(self, *, compressed: bool = True) -> dict[str, bytes]:
-        """Return the transcript as plain files.
-
-        Parameters
-        ----------
-        compressed
-            Whether the arrays are packed, which takes a second for a million of them.
-        """
+    def to_files(self) -> dict[str, bytes]:
+        """Return the transcript as plain files, the same bytes on every platform."""
         arrays: dict[str, np.ndarray[Any, Any]] = {}
         document = self._document(arrays)
-        buffer = io.BytesIO()
-        pack = np.savez_compressed if compressed else np.savez
-        pack(buffer, allow_pickle=False, **arrays)
-        return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: buffer.getvalue()}
+        return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: _packed(arrays)}
 
     def _document(self, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
         """Return everything but arrays as a plain document; arrays go into `arrays`."""
@@ -137,7 +133,7 @@ class Transcript:
             for entry in self.entries
         ]
         return {
-            "format": 1,
+            "format": FORMAT,
             "entries": entries,
             "marks": list(self.marks),
             "slices": [
@@ -148,16 +144,14 @@ class Transcript:
 
     @classmethod
     def from_files(cls, files: dict[str, bytes]) -> Transcript:
-        """Return the transcript that `to_files` wrote."""
+        """Return the transcript that `to_files` wrote.
+
+        What it would not have written itself is not looked for here: `surplus` finds it.
+        """
         document = json.loads(files[TRANSCRIPT_FILES[0]])
-        if document.get("format") != 1:
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError("the transcript was written in a format this version does not read")
-        content = io.BytesIO(files[TRANSCRIPT_FILES[1]])
-        with zipfile.ZipFile(content) as packed:
-            if sum(item.file_size for item in packed.infolist()) > LARGEST_BYTES:
-                raise ValueError(f"the transcript unpacks to more than {LARGEST_BYTES:,} bytes")
-        with np.load(content, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = _unpacked(files[TRANSCRIPT_FILES[1]])
         return cls(
             tuple(
                 Entry(
@@ -190,8 +184,7 @@ class Transcript:
     def digest(self) -> str:
         """Return a hash of everything the transcript says.
 
-        It is taken of the content and not of the files: how an archive is packed depends on the
-        platform.
+        It is taken of the content and not of the files, however they are packed.
         """
         arrays: dict[str, np.ndarray[Any, Any]] = {}
         parts = [canonical(self._document(arrays))]
@@ -219,7 +212,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         if value.dtype.kind in _ARRAY_KINDS:
             name = f"a{len(arrays):05d}"
             arrays[name] = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("<")))
-            return {"array": name}
+            return {"array": name, "shape": value.shape, "type": arrays[name].dtype.str}
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
     raise TypeError(f"a primitive may not say a {type(value).__name__}")
@@ -238,7 +231,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if "float" in value:
         return float.fromhex(value["float"])
     if "array" in value:
-        array = arrays[value["array"]]
+        array = _widened(arrays[value["array"]], value["type"], tuple(value["shape"]))
         array.setflags(write=False)
         return array
     if "integers" in value:
@@ -254,3 +247,69 @@ def settled(output: Any) -> Any:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     document = _encode(output, arrays)
     return _decode(document, {name: array.copy() for name, array in arrays.items()})
+
+
+def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array in a line of the narrowest numbers that hold it; of booleans, eight a byte.
+
+    Noisy counts are then about as small as if they were compressed, and written in one way only:
+    the bytes of a compressed file depend on who compressed it.
+    """
+    flat = array.ravel()
+    if array.dtype.kind == "b":
+        return np.packbits(flat)
+    if array.dtype.kind == "f" or flat.size == 0:
+        return flat
+    low, high = int(flat.min()), int(flat.max())
+    for width in (1, 2, 4, 8):
+        narrow = np.dtype(f"<{array.dtype.kind}{width}")
+        if np.iinfo(narrow).min <= low and high <= np.iinfo(narrow).max:
+            return flat.astype(narrow)
+    raise AssertionError("64 bits hold every array")
+
+
+def _widened(
+    array: np.ndarray[Any, Any], kind: str, shape: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
+    """Return the array that `_narrowed` wrote; one that was never narrowed goes through."""
+    wide = np.dtype(kind)
+    if wide.kind not in _ARRAY_KINDS or any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("the transcript holds an array of an unknown kind")
+    if wide.kind == "b" and array.dtype == np.uint8:
+        array = np.unpackbits(array, count=math.prod(shape))
+    return array.astype(wide).reshape(shape)
+
+
+def _packed(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return arrays as one NPZ archive, in one form: in order, undated, nothing compressed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy", _DATE)
+            member.create_system, member.external_attr = 3, 0o644 << 16
+            archive.writestr(member, _member(_narrowed(array)))
+    return buffer.getvalue()
+
+
+def _member(line: np.ndarray[Any, Any]) -> bytes:
+    """Return a line of numbers as an NPY file; NumPy's own header changed between its versions."""
+    header = f"{{'descr': '{line.dtype.str}', 'fortran_order': False, 'shape': ({line.size},), }}"
+    header = header.ljust(-(-(len(header) + 11) // 64) * 64 - 11) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + line.tobytes()
+
+
+def _unpacked(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of an NPZ archive, still narrow."""
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > LARGEST_BYTES:
+            raise ValueError(f"the transcript unpacks to more than {LARGEST_BYTES:,} bytes")
+        for member in members:
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} in {TRANSCRIPT_FILES[1]} is compressed")
+            read = io.BytesIO(archive.read(member))
+            arrays[member.filename.removesuffix(".npy")] = np.lib.format.read_array(
+                read, allow_pickle=False
+            )
+    return arrays

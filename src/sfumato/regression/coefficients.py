@@ -1,4 +1,4 @@
-"""What columns add to a prediction in their own units: worked out, written, compared, told.
+"""What columns add to a prediction in their own units: worked out, written, told.
 
 Coefficients are public arithmetic on released weights; nothing here sees a record.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.privacy.figures import rounded
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -23,8 +25,6 @@ Names = tuple[str, str]
 
 #: What the file of coefficients is called.
 COEFFICIENTS = "coefficients.csv"
-#: Published coefficients may differ from rebuilt ones by this share of what weights could do.
-SHARE_APART = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,14 @@ class Coefficients:
         What it adds, in the units of the target for one unit of the column.
     deviations
         The standard deviation of each, of noise and sample together; None where not known.
-    apart
-        By how much rounding may move each of them.
+    sizes
+        How large each of them could be with such weights: rounding errors are in proportion.
     """
 
     names: tuple[Names, ...]
     adds: Floats
     deviations: Floats | None
-    apart: Floats
+    sizes: Floats
 
     @classmethod
     def of(
@@ -72,8 +72,8 @@ class Coefficients:
             variances = np.einsum("ij,jk,ik->i", matrix, spread, matrix)
             deviations = np.sqrt(np.maximum(variances, 0.0))
         largest = np.abs(weights).max(initial=0.0)
-        apart = SHARE_APART * (np.abs(matrix).sum(axis=1) * largest + np.abs(base))
-        return cls(tuple(found), np.array(list(found.values())), deviations, apart)
+        sizes = np.abs(matrix).sum(axis=1) * largest + np.abs(base)
+        return cls(tuple(found), np.array(list(found.values())), deviations, sizes)
 
     def frame(self) -> pl.DataFrame:
         """Return the coefficients as a Polars frame."""
@@ -90,33 +90,14 @@ class Coefficients:
         return pl.DataFrame(held, schema_overrides=types)
 
     def written(self) -> bytes:
-        """Return the coefficients as a CSV file."""
-        buffer = io.BytesIO()
-        self.frame().write_csv(buffer)
-        return buffer.getvalue()
-
-    def agrees(self, content: bytes) -> bool:
-        """Tell whether a published file says these coefficients, up to rounding."""
+        """Return the coefficients as a CSV file, without digits that depend on the platform."""
         import polars as pl
 
-        mine = self.frame()
-        header = content.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-        if header.split(",") != mine.columns:
-            return False
-        theirs = pl.read_csv(io.BytesIO(content), schema=dict(mine.schema))
-        named = ["column", "value"]
-        if theirs.height != mine.height or not mine.select(named).equals(theirs.select(named)):
-            return False
-        # A missing or undefined number compares false, and so disagrees.
-        if not _near(self.adds, theirs["adds"], self.apart):
-            return False
-        if self.deviations is None:
-            return True
-        # A square root near 0 is as rough as the root of the rounding.
-        rough = 1e-6 * self.deviations.max(initial=0.0)
-        return _near(self.deviations, theirs["standard_deviation"], np.asarray(rough))
-
-
-def _near(mine: Floats, theirs: pl.Series, apart: Floats) -> bool:
-    """Tell whether two lists of numbers differ by rounding alone."""
-    return bool((np.abs(mine - theirs.to_numpy()) <= apart).all())
+        kept = [pl.Series("adds", rounded(self.adds, self.sizes))]
+        if self.deviations is not None:
+            # A square root near 0 is as rough as the root of the rounding.
+            largest = self.deviations.max(initial=0.0)
+            kept.append(pl.Series("standard_deviation", rounded(self.deviations, largest, 5)))
+        buffer = io.BytesIO()
+        self.frame().with_columns(kept).write_csv(buffer)
+        return buffer.getvalue()

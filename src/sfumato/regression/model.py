@@ -226,14 +226,6 @@ class RegressionModel(Release):
         """Return the weights in one CSV file, and in another what they add in own units."""
         return {**self._table.files(), COEFFICIENTS: self.coefficients.written()}
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        # A release that was saved before coefficients had a file has weights alone.
-        if COEFFICIENTS in files and not self.coefficients.agrees(files[COEFFICIENTS]):
-            return False
-        rest = {name: content for name, content in files.items() if name != COEFFICIENTS}
-        return self._table.agrees(rest)
-
     def per(self, column: str, value: str) -> str:
         """Return what a coefficient is for: one more of a unit, or a value instead of another."""
         if column == INTERCEPT:

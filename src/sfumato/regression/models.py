@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.weights import SHARE_APART, WEIGHTS
+from sfumato.data.weights import weight_file
 from sfumato.privacy.release import Release
 from sfumato.regression.model import RegressionModel
 
@@ -67,24 +66,7 @@ class RegressionModels(Release):
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file."""
-        buffer = io.BytesIO()
-        self._frame().write_csv(buffer)
-        return {WEIGHTS: buffer.getvalue()}
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        import polars as pl
-
-        if files.keys() != {WEIGHTS}:
-            return False
-        mine = self._frame()
-        theirs = pl.read_csv(io.BytesIO(files[WEIGHTS]), schema=mine.schema)
-        if theirs.height != mine.height:
-            return False
-        weights = mine["weight"].to_numpy()
-        apart = np.abs(weights - theirs["weight"].to_numpy())
-        near = bool((apart <= SHARE_APART * np.abs(weights).max(initial=0.0)).all())
-        return near and mine.drop("weight").equals(theirs.drop("weight"))
+        return weight_file(self._frame())
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

@@ -119,6 +119,12 @@ class PublishedStatistics(Primitive):
         ]
         return np.array(noisy), np.array(value.told)
 
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is two lists of numbers."""
+        for part in output:
+            if not isinstance(part, np.ndarray) or part.dtype != np.float64 or part.ndim != 1:
+                raise ValueError("statistics are lists of numbers")
+
     def log_probability(self, value: PublishedInput, output: tuple[Floats, Floats]) -> float:
         """Return the log-density of an output: −∞ where something else is told."""
         noisy, told = output

@@ -12,12 +12,14 @@ from typing import Any
 from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.release import Release
-from sfumato.privacy.saved import REPORT, Verification
+from sfumato.privacy.saved import Verification
 from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Quote, Section, Text
 from sfumato.report.odds import odds_blocks
 
 #: The parts of a certificate that a reader may want to see side by side with this page.
 CERTIFICATE = "certificate.json"
+#: The checks that come out the same for everybody, with or without a key and a ledger.
+CHECKED = ("files", "rebuild", "data", "certificate")
 
 
 def headline(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
@@ -167,9 +169,8 @@ def check(verification: Verification | None, certificate: dict[str, Any]) -> Sec
     ]
     if verification is not None:
         blocks.append(Text("When this page was drawn, the check said:"))
-        # An older page that was in the folder is no part of what this one tells.
-        drawn = re.compile(rf" \({re.escape(REPORT)} [^()]*\)$")
-        words = tuple(drawn.sub("", item.words) for item in verification.checks)
+        # What everybody finds who checks the release, on any platform and without ledger and key.
+        words = tuple(item.words for item in verification.checks if item.name in CHECKED)
         blocks.append(Listing(words))
     signature = certificate.get("signature")
     if signature:

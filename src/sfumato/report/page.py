@@ -1,13 +1,14 @@
 """The page of a release: one HTML file that needs nothing else, for readers and for the record.
 
 A page is drawn from a release that was checked first; a folder that fails its check gets none. It
-certifies nothing itself: whoever doubts it checks the release.
+follows from the release and its certificate: whoever checks the release draws it again.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable
 from functools import cache
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
+from sfumato.privacy.alike import compare
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import REPORT, Verification, verify
@@ -25,7 +27,7 @@ from sfumato.report.renderers import sections_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["UnsoundRelease", "report_page", "save_report", "templates", "written"]
+__all__ = ["UnsoundRelease", "compare_page", "report_page", "save_report", "templates", "written"]
 
 
 #: Parts of a certificate that may be empty, and what a page tells of them.
@@ -90,6 +92,7 @@ def report_page(
         guarantee=release.guarantee,
         headline=generic.headline(release.guarantee),
         made=release.provenance.time,
+        generator=_generator(),
         sections=_sections(release, certificate, verification),
     )
 
@@ -136,6 +139,98 @@ def _sections(
     )
 
 
+#: What a page says of the program that drew it, and no more.
+_GENERATOR = re.compile(
+    r'<meta name="generator" content="(sfumato [0-9a-z.+]{1,40}; Matplotlib [0-9a-z.+]{1,20}; '
+    r'[a-z0-9_]{1,16}-[a-z0-9]{1,16}; [0-9a-f]{8})">'
+)
+_DRAWING = re.compile(r"<svg[ >].*?</svg>", re.DOTALL)
+_TAG = re.compile(r"<(/?[^\s<>/]+)([^<>]*)>")
+_ATTRIBUTE = re.compile(r'([^\s="]+)="([^"]*)"')
+
+
+def _generator() -> str:
+    """Return what drew a page: pages of the same one are the same to the byte."""
+    import matplotlib
+
+    here = certificates.versions()
+    return (
+        f"sfumato {here.get('sfumato', '0')}; Matplotlib {matplotlib.__version__}; "
+        f"{here['machine']}; {here['arithmetic']}"
+    )
+
+
+def compare_page(
+    content: bytes, release: Release, certificate: dict[str, Any], verification: Verification
+) -> str:
+    """Draw the page of a release again, and return how it compares with a given one, in words.
+
+    Parameters
+    ----------
+    content
+        The page that is in the folder.
+    release, certificate, verification
+        What it must be drawn from.
+
+    Raises
+    ------
+    ValueError
+        If it is not the page of the release.
+    """
+    mine = report_page(release, certificate, verification)
+    if content == mine.encode():
+        return f"{REPORT} is the page that follows from the release"
+    theirs = content.decode()
+    drawn_by = _GENERATOR.search(theirs)
+    again = "draw it again with `sfumato report`, or delete it"
+    if drawn_by is None or drawn_by[1] == _generator():
+        wrong = compare({REPORT: mine.encode()}, {REPORT: content}, exactly=True).wrong
+        raise ValueError(f"{wrong[0]}: it is not the page of this release; {again}")
+    same = theirs.replace(drawn_by[1], _generator(), 1)
+    wrong = compare({REPORT: _texts(mine, mine)}, {REPORT: _texts(same, mine)}).wrong
+    if wrong:
+        raise ValueError(f"{wrong[0]}: it was drawn by {drawn_by[1]}; {again}")
+    return (
+        f"note: {REPORT} says what follows from the release; it was drawn by {drawn_by[1]}, so "
+        "that only the texts of its pictures were compared, not their lines"
+    )
+
+
+def _texts(page: str, known: str) -> bytes:
+    """Return a page with the texts of its pictures alone, each on a line of its own.
+
+    Parameters
+    ----------
+    page
+        The page.
+    known
+        A page whose pictures use all that pictures may use.
+    """
+    allowed = _words_of("".join(_DRAWING.findall(known)))
+
+    def texts(drawing: re.Match[str]) -> str:
+        strange = _words_of(drawing[0]) - allowed
+        if strange:
+            raise ValueError(f"a picture in {REPORT} uses {min(strange)!r}, which none does")
+        return "<svg>" + "\n".join(_TAG.sub("", drawing[0]).split()) + "</svg>"
+
+    return _DRAWING.sub(texts, page).encode()
+
+
+def _words_of(drawing: str) -> set[str]:
+    """Return the tags of a picture, its attributes, and what they refer to outside of it."""
+    found = set()
+    for name, rest in _TAG.findall(drawing):
+        found.add(name)
+        for attribute, value in _ATTRIBUTE.findall(rest):
+            found.add(attribute)
+            if ":" in value and attribute.endswith("href"):
+                found.add(value)
+        if _ATTRIBUTE.sub("", rest).strip(" /\n"):
+            found.add(rest)
+    return found
+
+
 def save_report(release: Release | str | Path, path: str | Path | None = None) -> Path:
     """Write the page of a release.
 
@@ -155,7 +250,7 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
         document = certificates.certify(release, release.files())
         return written(Path(path), report_page(release, document, None))
     folder = Path(release)
-    verification = verify(folder)
+    verification = verify(folder, report=False)
     if not verification.passed or verification.release is None:
         failed = next(check.words for check in verification.checks if not check.passed)
         raise UnsoundRelease(f"{folder} failed its check ({failed}); no report is drawn of it")

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.data.alphabet import Symbol
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
-from sfumato.sequence.published import csv, same_files, string_text, used_words
+from sfumato.sequence.published import csv, string_text, used_words
 
 __all__ = ["FrequentStrings"]
 
@@ -61,10 +61,6 @@ class FrequentStrings(Release):
             pl.Series("symbols", [len(string) for string in self.strings], pl.Int64),
         ]
         return {"strings.csv": csv(pl.DataFrame(columns))}
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says."""
-        return same_files(self.files(), files)
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

@@ -1,4 +1,4 @@
-"""What the published files of releases of sequences share: strings in words, and their comparison.
+"""What the published files of releases of sequences share: strings in words, and tables.
 
 Everything here is a function of what is public.
 """
@@ -10,15 +10,13 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.guarantee import Unit
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DECIMALS", "START", "csv", "same_files", "string_text", "used_words"]
+__all__ = ["DECIMALS", "START", "csv", "string_text", "used_words"]
 
 #: Published counts are rounded to this many decimals, far below the noise.
 DECIMALS = 3
@@ -48,30 +46,6 @@ def csv(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.write_csv(buffer, float_precision=DECIMALS)
     return buffer.getvalue()
-
-
-def same_files(ours: dict[str, bytes], theirs: dict[str, bytes]) -> bool:
-    """Tell whether two sets of CSV files say the same, up to rounding."""
-    return ours.keys() == theirs.keys() and all(
-        content == theirs[name] or _same(content, theirs[name]) for name, content in ours.items()
-    )
-
-
-def _same(ours: bytes, theirs: bytes) -> bool:
-    import polars as pl
-
-    here, there = (pl.read_csv(io.BytesIO(content)) for content in (ours, theirs))
-    if here.schema != there.schema or here.height != there.height:
-        return False
-    for column in here.columns:
-        if here[column].dtype == pl.Float64:
-            mine, other = here[column].to_numpy(), there[column].to_numpy()
-            # A missing or undefined number compares false, and so disagrees.
-            if not (np.abs(mine - other) <= 2 * 10.0**-DECIMALS + 1e-9 * np.abs(mine)).all():
-                return False
-        elif not here[column].equals(there[column]):
-            return False
-    return True
 
 
 def used_words(public: SequencesPublic, limit: int) -> str:

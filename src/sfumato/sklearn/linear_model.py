@@ -302,6 +302,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
                 "classes must be two different values, the positive one last. Only binary "
                 "classification is supported."
             )
+        if declared.dtype.kind in "iuf" and (np.abs(declared.astype(np.float64)) >= 2.0**53).any():
+            # One label in floating point would make all others look alike.
+            raise ValueError("classes that are numbers must be less than 2**53; give them as text")
         unknown = ~np.isin(y, declared)
         if unknown.any():
             # Which value it is stays private; in which row is for the custodian.

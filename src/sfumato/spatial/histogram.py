@@ -23,8 +23,6 @@ from sfumato.spatial.geojson import feature_collection, geojson_bytes
 from sfumato.spatial.published import (
     cells_csv,
     points_csv,
-    same_numbers,
-    same_points,
 )
 
 if TYPE_CHECKING:
@@ -237,21 +235,6 @@ class SpatialHistogram(Release):
     def files(self) -> dict[str, bytes]:
         """Return the cells and synthetic points as CSV, and a map layer of geographic cells."""
         return dict(self._files)
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        mine = self._files
-        if files.keys() != mine.keys():
-            return False
-        if not same_numbers(mine["cells.csv"], files["cells.csv"]):
-            return False
-        if files["points.csv"] != mine["points.csv"] and not same_points(
-            self.published, files["points.csv"]
-        ):
-            return False
-        return files.get("cells.geojson") == mine.get("cells.geojson") or same_numbers(
-            mine["cells.geojson"], files["cells.geojson"]
-        )
 
     def geojson(self) -> dict[str, Any]:
         """Return the cells as a GeoJSON FeatureCollection, with counts and densities per km².

@@ -151,10 +151,6 @@ class Classifier(Release):
         """Return the weights in one CSV file."""
         return self._table.files()
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        return self._table.agrees(files)
-
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         count = len(self.task.features.attributes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.privacy.loss import Loss, Measure, zero
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 
 __all__ = ["DisclosedCount"]
 
@@ -44,6 +44,10 @@ class DisclosedCount(Primitive):
     def sample(self, value: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number."""
         return value.copy()
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is one int64 number."""
+        require_array(output, np.int64, (1,))
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return 0 for the number itself and minus infinity for any other."""

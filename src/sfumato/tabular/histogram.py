@@ -31,6 +31,10 @@ class Histogram(CountingMethod):
 
     columns: Any = parameter(OrNone(Names()), None)
 
+    def uses(self, public: TablePublic) -> tuple[str, ...] | None:
+        """Return the columns to count."""
+        return None if self.columns is None else tuple(self.columns)
+
     def sets(self, public: TablePublic) -> tuple[tuple[int, ...], ...]:
         """Return the columns of the one table, increasing."""
         if self.columns is None:

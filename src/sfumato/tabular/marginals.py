@@ -44,6 +44,12 @@ class Marginals(CountingMethod):
     tables: Any = parameter(OrNone(NameSets()), None)
     ways: int = parameter(Whole(1), 2)
 
+    def uses(self, public: TablePublic) -> tuple[str, ...] | None:
+        """Return the columns of all tables."""
+        if self.tables is None:
+            return None
+        return tuple(dict.fromkeys(name for names in self.tables for name in names))
+
     def sets(self, public: TablePublic) -> tuple[tuple[int, ...], ...]:
         """Return the columns of each table, increasing."""
         if self.tables is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
@@ -222,10 +221,6 @@ class NoisyTables(Release):
             raise ValueError(f"rows must not be negative; got {rows}")
         generator = noise.generator() if generator is None else generator
         names, sizes = self.public.columns, self.public.sizes
-        covered = {column for columns in self.sets for column in columns}
-        missing = [names[column] for column in range(len(names)) if column not in covered]
-        if missing:
-            raise ValueError(f"rows cannot be drawn: no released table holds {', '.join(missing)}")
         pairs = {
             pair: self.counts([names[pair[0]], names[pair[1]]])
             for pair in sorted({pair for columns in self.sets for pair in combinations(columns, 2)})
@@ -281,29 +276,6 @@ class NoisyTables(Release):
                 where.append(np.full(table.size, starts[-1]))
                 which.append(len(columns))
         return [names.gather(np.repeat(which, cells)), values.gather(np.concatenate(where))]
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        import polars as pl
-
-        mine = self.files()
-        if files.keys() != mine.keys():
-            return False
-        for name, content in mine.items():
-            if content == files[name]:
-                continue
-            ours, theirs = (pl.read_csv(io.BytesIO(c)) for c in (content, files[name]))
-            if ours.schema != theirs.schema or ours.height != theirs.height:
-                return False
-            for column in ours.columns:
-                if ours[column].dtype == pl.Float64:
-                    apart = np.abs(ours[column].to_numpy() - theirs[column].to_numpy())
-                    # A missing or undefined number compares false, and so disagrees.
-                    if not (apart <= 2 * 10.0**-DECIMALS).all():
-                        return False
-                elif not ours[column].equals(theirs[column]):
-                    return False
-        return True
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.figures import figure
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import InteractiveMethod
 from sfumato.privacy.parameters import Whole, parameter
@@ -63,17 +64,16 @@ class Answers(Release):
         import polars as pl
 
         frame = pl.DataFrame(
-            [(text, str(answer.count), answer.margin) for text, answer in self.answers],
+            [
+                (text, str(answer.count), float(figure(answer.margin)))
+                for text, answer in self.answers
+            ],
             schema={"question": pl.String, "count": pl.String, "margin": pl.Float64},
             orient="row",
         )
         buffer = io.BytesIO()
         frame.write_csv(buffer)
         return {"answers.csv": buffer.getvalue()}
-
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published answers are these."""
-        return files == self.files()
 
     def words(self) -> str:
         """Return what this release is, in plain words."""
@@ -171,6 +171,17 @@ class Questions(InteractiveMethod[Table, Answers]):
                 "are allowed; name fewer columns"
             )
         return dict(sorted(parsed.items()))
+
+    def used(self, public: TablePublic, transcript: Transcript) -> tuple[str, ...]:
+        """Return the columns that some question named."""
+        named = [json.loads(entry.label.partition(" ")[2]) for entry in transcript]
+        return tuple(sorted({name for question in named for name in question}))
+
+    def asked(self, public: TablePublic, parsed: Question) -> Any:
+        """Return a question with the values that its codes stand for."""
+        return {
+            name: [public.labels(name)[code] for code in codes] for name, codes in parsed.items()
+        }
 
     def _ask(self, data: Table, budget: Budget, question: Question, number: int) -> None:
         public = data.public

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,15 @@ class TableStatistic(FormulaMethod[Table]):
 
     kind: ClassVar[str] = "table"
     proof: ClassVar[str] = "expressions.md"
+
+    def uses(self, public: TablePublic) -> tuple[str, ...]:
+        """Return the columns that the formula names."""
+        return tuple(name for name in public.columns if self._names(name))
+
+    def _names(self, column: str) -> bool:
+        """Tell whether the formula names a column; one that quotes may hide counts as named."""
+        whole = rf"(?<!\w){re.escape(column)}(?!\w)"
+        return bool(set("'\"\\") & set(column)) or re.search(whole, self.expression) is not None
 
     def _vocabulary(self, public: TablePublic) -> Vocabulary:
         _, relation = self.record_budget(public)

@@ -6,7 +6,6 @@ that follow from the transcript, so that anybody can draw them again.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Sequence
@@ -35,8 +34,6 @@ __all__ = ["NoisyTable", "SyntheticTable"]
 MOST_CELLS = 2**25
 #: Where no number of rows was declared, no more rows than this are drawn unasked.
 MOST_ROWS = 1_000_000
-#: The last digits of a model are the platform's: this share of drawn rows may come out otherwise.
-OTHER_ROWS = 1000
 #: More parts than this are not listed in a sentence.
 MOST_NAMED = 6
 #: What the entries of network.json are, for whoever opens it.
@@ -310,19 +307,6 @@ class SyntheticTable(Release):
             ],
         }
 
-    def agrees(self, files: dict[str, bytes]) -> bool:
-        """Tell whether published files say what this release says, up to rounding."""
-        mine = self._files
-        if files.keys() != mine.keys() or files["codebook.csv"] != mine["codebook.csv"]:
-            return False
-        theirs = files["network.json"]
-        if theirs != mine["network.json"] and not _close(
-            json.loads(theirs), json.loads(mine["network.json"])
-        ):
-            return False
-        same = files["synthetic.csv"] == mine["synthetic.csv"]
-        return same or _same_rows(self.published, files["synthetic.csv"])
-
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         names = self.public.columns
@@ -443,41 +427,3 @@ def _lines(document: dict[str, Any]) -> bytes:
         else:
             lines.append(f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
-
-
-def _close(first: Any, second: Any) -> bool:
-    """Tell whether two plain documents say the same, up to the last digits of their figures."""
-    if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_close(first[k], second[k]) for k in first)
-    if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_close, first, second))
-    if isinstance(first, float) and isinstance(second, float):
-        return math.isclose(first, second, rel_tol=1e-5, abs_tol=2 * 10.0**-DECIMALS)
-    return bool(first == second)
-
-
-def _same_rows(mine: pl.DataFrame, content: bytes) -> bool:
-    """Tell whether published rows are the drawn ones, but for very few.
-
-    Where two platforms differ in the last digit of a probability, a draw that falls between the
-    two comes out otherwise; that is less than one row in a thousand by far.
-    """
-    import polars as pl
-
-    try:
-        theirs = pl.read_csv(io.BytesIO(content), schema=mine.schema)
-    except pl.exceptions.PolarsError:
-        return False
-    header = content.split(b"\n", 1)[0]
-    if header != csv(mine.head(0)).rstrip(b"\n") or theirs.height != mine.height:
-        return False
-    other = np.zeros(mine.height, dtype=np.bool_)
-    for name in mine.columns:
-        ours, published = mine[name], theirs[name]
-        if ours.dtype == pl.Float64:
-            alike = (ours - published).abs() <= 1e-9 * (1 + ours.abs())
-            alike = alike.fill_null(value=False) | (ours.is_null() & published.is_null())
-        else:
-            alike = ours.eq_missing(published)
-        other |= ~alike.to_numpy()
-    return int(other.sum()) * OTHER_ROWS <= mine.height

@@ -12,7 +12,7 @@ from sfumato.cli.words import show_plan
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, read_table
 from sfumato.evaluate.table import Evaluation, evaluate
-from sfumato.privacy import keys
+from sfumato.privacy import keys, ledger_witness
 from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.saved import Verification, verify
@@ -95,6 +95,8 @@ def _prepare(screen: Screen, teller: Teller, places: Places) -> tuple[Ledger, Ma
         f"Yes. So a person is what is protected, and at most {MAX_ROWS} visits of each are used."
     )
     teller.chapter("An account that cannot be overdrawn")
+    # The ledger of an earlier demo was of people who do not exist.
+    ledger_witness.forget(places.ledger.absolute())
     ledger = Ledger.create(places.ledger, allow=ALLOWED, unit="person")
     teller.say(f"All releases together may reach {ALLOWED}: {places.ledger}")
     with screen.working("reading the visits"):

@@ -67,7 +67,7 @@ class Categories(Coding):
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
         if texts and any(_unusable(str(value)) for value in self.values):
             raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
-        if self._means_both():
+        if self.missing_values and self._means_both():
             raise ValueError("a value cannot be a category and stand for a missing one")
         if self.missing == "code" and any(str(v).strip() in NOT_A_NUMBER for v in self.values):
             raise ValueError(
