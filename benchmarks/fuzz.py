@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import re
 import resource
 import sys
 import time
@@ -52,14 +53,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2000, help="bad files in all")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--only", default="", help="a part of the readers' names")
+    parser.add_argument("--only", default="", help="a regular expression for readers' names")
     parser.add_argument("--case", type=int, help="run this one case, and show what is said")
     parser.add_argument("--show", action="store_true", help="with --case: show the file too")
     options = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    chosen = [reader for reader in readers() if options.only in reader.name]
+    chosen = [reader for reader in readers() if re.search(options.only, reader.name)]
     each = -(-options.files // len(chosen))
     cases = range(options.first, options.first + each)
     if options.case is not None:

@@ -51,8 +51,8 @@ TOML_VALUES = (
 )  # fmt: skip
 JSON_VALUES = (
     *SCALARS, "NaN", "Infinity", "null", "[]", "[[]]", "{}", '{"a": {"b": 1}}', '""', '"\\u0000"',
-    '"\\u001b[2J"', '"\\ud800"', '"1/0"', '"1e9999999"', '"nan"', '[1, "a", 2.0]', "[" * 60 + "]" * 60,
-    "[" * 100_000, '"' + "x" * 10_000 + '"', '"../../x"', '{"integer": "1"}', '{"array": "a00000"}',
+    '"\\u001b[2J"', '"\\ud800"', '"1/0"', '"1e9999999"', '"nan"', '[1, "a", 2.0]',
+    "[" * 60 + "]" * 60, "[" * 100_000, '"' + "x" * 10_000 + '"', '"../../x"', '{"integer": "1"}', '{"array": "a00000"}',
 )  # fmt: skip
 CELLS = (
     "", " ", "NA", "nan", "inf", "-inf", "1e400", "1e308", *HUGE, "-1", "0.5", "1,2", '"', '""',
@@ -60,8 +60,8 @@ CELLS = (
     "0000-00-00", "2021-02-30", "true", "Delft", "home", "\ufeff", "\u2028", *CANARIES,
 )  # fmt: skip
 BYTES = (
-    b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b'"', b"\x1b[2J",
-    b"\t", b",", b"\xf4\x90\x80\x80", b"[" * 3000, b"{" * 3000, b"9" * 5000, b"\xe2\x80\xa8",
+    b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b'"',
+    b"\x1b[2J", b"\t", b",", b"\xf4\x90\x80\x80", b"[" * 3000, b"{" * 3000, b"9" * 5000, b"\xe2\x80\xa8",
 )  # fmt: skip
 
 
@@ -257,6 +257,7 @@ class Reader:
 _TABLE = "table release {} --schema table.schema.toml --epsilon 1 --out OUT --no-report"
 _POINTS = "points release {} --schema points.schema.toml --epsilon 1 --out OUT --no-report"
 _STEPS = "sequences release {} --schema steps.schema.toml --epsilon 1 --out OUT --no-report"
+_MINE = "--answer smoking=daily --answer stress=no --answer sleep=7 --answer age=40"
 _GRAPH = "graph count {} --nodes 15 --epsilon 1 --out OUT --no-report"
 _TABLE_FILE = (
     f"{_TABLE} --method independent",
@@ -337,8 +338,7 @@ def readers() -> list[Reader]:
         ),
         _reading(
             "survey", "survey.json", damage_json, "collect aggregate {} reports.txt --out OUT",
-            "collect perturb {} --answer smoking=daily --answer stress=no --answer sleep=7 "
-            "--answer age=40 --memory OUT", "collect report {} tally.json",
+            f"collect perturb {{}} {_MINE} --memory OUT", "collect report {} tally.json",
         ),
         _reading(
             "answers", "answers.csv", damage_fields, "collect perturb survey.json --table {}",
@@ -353,8 +353,7 @@ def readers() -> list[Reader]:
         ),
         _reading(
             "memory", "memory.json", damage_json,
-            "collect perturb survey.json --answer smoking=daily --answer stress=no --answer sleep=7 "
-            "--answer age=40 --memory {}",
+            f"collect perturb survey.json {_MINE} --memory {{}}",
         ),
         _reading(
             "ledger", "table.ledger", damage_json, "ledger show {}", "ledger history {}",
@@ -384,7 +383,7 @@ def readers() -> list[Reader]:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a command ended: its exit code (`None` after a hang), both streams, and how long it took."""
+    """How a command ended: its exit code (`None`: it hung), both streams, and its seconds."""
 
     code: int | None
     shown: str
@@ -463,8 +462,7 @@ def prepare(folder: Path) -> None:
         _GRAPH.format("friends.txt").replace("OUT", "graph-release"),
         "collect plan survey.toml --out survey.json",
         "collect perturb survey.json --table answers.csv --out reports.txt",
-        "collect perturb survey.json --answer smoking=daily --answer stress=no --answer sleep=7 "
-        "--answer age=40 --memory memory.json --out more.txt",
+        f"collect perturb survey.json {_MINE} --memory memory.json --out more.txt",
         "collect aggregate survey.json reports.txt --out tally.json",
     )
     for command in commands:
@@ -484,7 +482,8 @@ class Finding:
     shown: str
 
     def __str__(self) -> str:
-        return f"{self.wrong}: case {self.case}, {self.reader}\n  sfumato {self.command}\n  {self.shown}"
+        where = f"case {self.case}, {self.reader}\n  sfumato {self.command}"
+        return f"{self.wrong}: {where}\n  {self.shown}"
 
 
 def bad_file(case: int, reader: Reader, content: bytes) -> bytes:
