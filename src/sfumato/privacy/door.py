@@ -157,7 +157,7 @@ def try_out(recipe: Recipe) -> Sizes:
     transcript = run(recipe.method(), data, Sampler()).marked(REHEARSED)
     files = all_files(build(recipe, transcript, time=now(), ledger=None))
     return Sizes(
-        transcript=_size(transcript.to_files(compressed=False)) + len(recipe.facts),
+        transcript=_size(transcript.to_files()) + len(recipe.facts),
         files=_size(files),
     )
 
@@ -259,7 +259,7 @@ class Booking:
     def renew(self, transcript: Transcript) -> None:
         """Reserve room for a transcript that goes on from this one, before more is measured."""
         if self._reserve is not None:
-            self._reserve.renew(_GROWTH * _size(transcript.to_files(compressed=False)))
+            self._reserve.renew(_GROWTH * _size(transcript.to_files()))
 
     def keep(
         self,
@@ -286,7 +286,7 @@ class Booking:
             "transcript": digest,
             "status": status,
         }
-        files = {_FACTS: recipe.facts, **transcript.to_files(compressed=False)}
+        files = {_FACTS: recipe.facts, **transcript.to_files()}
         try:
             self.kept = self._reserve.keep(self.entry.number, document, files)
             self._kept_digest = digest
