@@ -52,7 +52,8 @@ TOML_VALUES = (
 JSON_VALUES = (
     *SCALARS, "NaN", "Infinity", "null", "[]", "[[]]", "{}", '{"a": {"b": 1}}', '""', '"\\u0000"',
     '"\\u001b[2J"', '"\\ud800"', '"1/0"', '"1e9999999"', '"nan"', '[1, "a", 2.0]',
-    "[" * 60 + "]" * 60, "[" * 100_000, '"' + "x" * 10_000 + '"', '"../../x"', '{"integer": "1"}', '{"array": "a00000"}',
+    "[" * 60 + "]" * 60, "[" * 100_000, '"' + "x" * 10_000 + '"', '"../../x"',
+    '{"integer": "1"}', '{"array": "a00000"}',
 )  # fmt: skip
 CELLS = (
     "", " ", "NA", "nan", "inf", "-inf", "1e400", "1e308", *HUGE, "-1", "0.5", "1,2", '"', '""',
@@ -61,7 +62,8 @@ CELLS = (
 )  # fmt: skip
 BYTES = (
     b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b'"',
-    b"\x1b[2J", b"\t", b",", b"\xf4\x90\x80\x80", b"[" * 3000, b"{" * 3000, b"9" * 5000, b"\xe2\x80\xa8",
+    b"\x1b[2J", b"\t", b",", b"\xf4\x90\x80\x80", b"[" * 3000, b"{" * 3000, b"9" * 5000,
+    b"\xe2\x80\xa8",
 )  # fmt: skip
 
 
@@ -245,6 +247,8 @@ class Reader:
     release
         The saved release that the file belongs to, whose certificate is renewed for half of the
         bad files, since otherwise nothing beyond their hashes would be read.
+    public
+        Whether the file holds nothing private, and may be quoted.
     """
 
     name: str
@@ -252,6 +256,7 @@ class Reader:
     damage: Damage
     commands: tuple[str, ...]
     release: str = ""
+    public: bool = False
 
 
 _TABLE = "table release {} --schema table.schema.toml --epsilon 1 --out OUT --no-report"
@@ -271,8 +276,9 @@ _TABLE_FILE = (
 )
 
 
-def _reading(name: str, file: str, damage: Damage, *commands: str, release: str = "") -> Reader:
-    return Reader(name, file, damage, tuple(words.format(file) for words in commands), release)
+def _reading(name: str, file: str, damage: Damage, *commands: str, public: bool = False) -> Reader:
+    lines = tuple(words.format(file) for words in commands)
+    return Reader(name, file, damage, lines, public=public)
 
 
 def readers() -> list[Reader]:
@@ -314,15 +320,20 @@ def readers() -> list[Reader]:
             f"{_POINTS} --method privtree", f"{_POINTS} --method uniformgrid --engine duckdb",
             "points evaluate {} points-release",
         ),
-        _reading("points, Parquet", "points.parquet", damage_bytes, f"{_POINTS} --method uniformgrid"),
-        _reading("boxes", "boxes.csv", damage_fields, "points query points-release --boxes {}"),
+        _reading(
+            "points, Parquet", "points.parquet", damage_bytes, f"{_POINTS} --method uniformgrid",
+        ),
+        _reading(
+            "boxes", "boxes.csv", damage_fields, "points query points-release --boxes {}",
+            public=True,
+        ),
         _reading(
             "sequences", "steps.txt", damage_fields, _STEPS, f"{_STEPS} --json",
             "sequences evaluate {} steps-release",
         ),
         _reading(
             "alphabet", "symbols.txt", damage_fields,
-            "sequences schema --unit sequence --alphabet-file {}",
+            "sequences schema --unit sequence --alphabet-file {}", public=True,
         ),
         _reading(
             "edge list", "friends.txt", damage_fields, _GRAPH, f"{_GRAPH} --json",
@@ -334,7 +345,7 @@ def readers() -> list[Reader]:
         ),
         _reading(
             "nodes", "nodes.txt", damage_fields, "graph plan --nodes {} --epsilon 1",
-            "graph count friends.txt --nodes {} --epsilon 1 --out OUT --no-report",
+            "graph count friends.txt --nodes {} --epsilon 1 --out OUT --no-report", public=True,
         ),
         _reading(
             "survey", "survey.json", damage_json, "collect aggregate {} reports.txt --out OUT",
@@ -454,8 +465,7 @@ def prepare(folder: Path) -> None:
         "ledger create table.ledger --allow-epsilon 100000 --unit person",
         _TABLE.format("table.csv").replace("OUT", "table-release")
         + " --ledger table.ledger --method independent",
-        "regress fit table.csv --schema table.schema.toml --target children --epsilon 1 --out model "
-        "--no-report",
+        _TABLE_FILE[5].format("table.csv").replace("OUT", "model"),
         _POINTS.format("points.csv").replace("OUT", "points-release")
         + " --method uniformgrid --set cells=4",
         _STEPS.format("steps.txt").replace("OUT", "steps-release"),
@@ -559,7 +569,7 @@ def _judged(case: int, reader: Reader, command: str) -> tuple[Ending, Finding | 
     elif "Traceback" in ending.shown:
         wrong = "traceback"
     shown = "" if command.endswith("table schema " + reader.file) else ending.shown
-    if any(canary in shown + left for canary in CANARIES):
+    if not reader.public and any(canary in shown + left for canary in CANARIES):
         wrong = "canary"
     if not wrong:
         return ending, None

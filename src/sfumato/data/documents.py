@@ -94,14 +94,25 @@ def _check(path: Path, document: Any, *, numbers: bool) -> None:
         for name, value in level:
             if isinstance(value, dict):
                 below += value.items()
+                below += (("a name", key) for key in value)
             elif isinstance(value, list):
                 below += ((name, item) for item in value)
+            elif isinstance(value, str):
+                _check_text(path, value)
             elif numbers:
                 _check_number(path, name, value)
         if not below:
             return
         level = below
     raise ValueError(f"{path.name}: {_reason(RecursionError())}")
+
+
+def _check_text(path: Path, text: str) -> None:
+    """Refuse half a character, which JSON can write and no file can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{path.name}: it holds a text that is not Unicode") from None
 
 
 def _check_number(path: Path, name: str, value: Any) -> None:

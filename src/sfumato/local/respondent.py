@@ -137,7 +137,8 @@ class Respondent:
             memory = read_json(self.path)
         except ValueError:
             memory = None
-        if not isinstance(memory, dict) or memory.get("format") != MEMORY:
+        known = isinstance(memory, dict) and memory.get("format") == MEMORY
+        if not known or not all(isinstance(memory.get(n), dict) for n in ("chosen", "reports")):
             raise ValueError(f"{self.path} does not hold what a respondent remembers ({MEMORY})")
         return memory
 

@@ -9,6 +9,7 @@ folder and never imports a module that the folder names.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import textwrap
@@ -56,6 +57,9 @@ FILE_WORDS = {
     TRANSCRIPT_FILES[1]: f"the figures that {TRANSCRIPT_FILES[0]} names",
     README: "this text",
 }
+#: All certified files of a release have no more bytes than this together, and its page no more
+#: than that: nothing larger is read.
+LARGEST_RELEASE, LARGEST_PAGE = 2**32, 2**27
 #: How wide plain text is.
 WIDTH = 84
 
@@ -186,18 +190,34 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
     place = path / certificates.NAME
     if not place.is_file():
         raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
-    content = place.read_bytes()
+    content = _content(place, certificates.LARGEST)
     try:
         document = certificates.read(content)
     except (ValueError, RecursionError):
         raise NotARelease(f"{place} is damaged: it is not a certificate") from None
     files: dict[str, bytes] = {}
+    room = LARGEST_RELEASE
     for name in document["files"]:
         if Path(name).name != name or len(name) > 200:
             raise NotARelease(f"{place} lists a file outside its folder")
         if (path / name).is_file():
-            files[name] = (path / name).read_bytes()
+            files[name] = _content(path / name, room)
+            room -= len(files[name])
     return content, document, files
+
+
+def _content(place: Path, most: int) -> bytes:
+    """Return the bytes of a file; one that is too large for a release is not read at all."""
+    with place.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        # One byte more: a file that grows meanwhile has another hash, too.
+        content = file.read(size + 1) if size <= most else b""
+    if max(size, len(content)) > most:
+        raise NotARelease(
+            f"{place.name} has {size:,} bytes, of which {most:,} are read at most; this is not a "
+            "release that this version wrote"
+        )
+    return content
 
 
 def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
@@ -455,7 +475,7 @@ def _check_page(
 ) -> Check:
     """Draw the page of a release again and compare it with the one in its folder."""
     compare_page = registry.resolve("report.compare_page")
-    content = (folder / REPORT).read_bytes()
+    content = _content(folder / REPORT, LARGEST_PAGE)
     words = compare_page(content, release, document, Verification(tuple(checks), release))
     return Check("report", True, words, remark=words.startswith("note"))
 

@@ -276,6 +276,8 @@ def _widened(
     if wide.kind not in _ARRAY_KINDS or any(type(size) is not int or size < 0 for size in shape):
         raise ValueError("the transcript holds an array of an unknown kind")
     if wide.kind == "b" and array.dtype == np.uint8:
+        if math.prod(shape) > 8 * array.size:
+            raise ValueError("the transcript holds an array of another size than it states")
         array = np.unpackbits(array, count=math.prod(shape))
     return array.astype(wide).reshape(shape)
 
@@ -298,6 +300,20 @@ def _member(line: np.ndarray[Any, Any]) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + line.tobytes()
 
 
+def _line(content: bytes) -> np.ndarray[Any, Any]:
+    """Return the line of numbers that `_member` wrote; a header that says more is not believed."""
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError(f"{TRANSCRIPT_FILES[1]} holds an array in an unknown form")
+    shape, _, kind = np.lib.format.read_array_header_1_0(file)
+    if (
+        kind.kind not in _ARRAY_KINDS
+        or len(content) - file.tell() != math.prod(shape) * kind.itemsize
+    ):
+        raise ValueError(f"{TRANSCRIPT_FILES[1]} holds an array of another size than it states")
+    return np.frombuffer(content, kind, offset=file.tell()).reshape(shape)
+
+
 def _unpacked(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of an NPZ archive, still narrow."""
     arrays = {}
@@ -308,8 +324,5 @@ def _unpacked(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
         for member in members:
             if member.compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"{member.filename} in {TRANSCRIPT_FILES[1]} is compressed")
-            read = io.BytesIO(archive.read(member))
-            arrays[member.filename.removesuffix(".npy")] = np.lib.format.read_array(
-                read, allow_pickle=False
-            )
+            arrays[member.filename.removesuffix(".npy")] = _line(archive.read(member))
     return arrays

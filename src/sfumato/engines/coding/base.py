@@ -177,13 +177,17 @@ class Coding(ABC):
         codes = np.arange(self.proper, dtype=np.intp)
         return [codes >> level for level in range(1, depth + 1)]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """What each code stands for, in words; no two codes are called alike."""
-        names = [self.label(code) for code in range(self.proper)]
+        names = self._proper_labels()
         names += [OTHER] * (self.outside == "other")
         names += [MISSING] * (self.missing == "code")
         return tuple(names)
+
+    def _proper_labels(self) -> list[str]:
+        """Return what each proper code stands for."""
+        return [self.label(code) for code in range(self.proper)]
 
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""

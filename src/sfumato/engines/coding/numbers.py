@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil, floor, isfinite, lcm
 from typing import TYPE_CHECKING, Any, Self
 
@@ -123,6 +124,12 @@ class Numbers(Coding):
         close = "]" if code == self.proper - 1 else ")"
         low, high = (f"{edge:{self._digits}}" for edge in self.edges[code : code + 2])
         return f"[{low}, {high}{close}"
+
+    def _proper_labels(self) -> list[str]:
+        # Each edge is written once, and not for two bins.
+        texts = [format(edge, self._digits) for edge in self.edges]
+        names = [f"[{low}, {high})" for low, high in pairwise(texts)]
+        return [*names[:-1], self.label(self.proper - 1)]
 
     def _document(self) -> dict[str, Any]:
         low, high, bins = self.edges[0], self.edges[-1], self.proper
