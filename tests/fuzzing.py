@@ -375,7 +375,7 @@ def readers() -> list[Reader]:
             "private key", "id.key", damage_bytes,
             _TABLE.format("table.csv") + " --key {} --method independent",
         ),
-        _reading("public key", "id.pub", damage_bytes, "verify table-release --key {}"),
+        _reading("public key", "id.pub", damage_bytes, "verify signed-release --key {}"),
     ]  # fmt: skip
     for kind in ("table", "points", "steps", "graph"):
         folder = f"{kind}-release"
@@ -470,6 +470,7 @@ def prepare(folder: Path) -> None:
         + " --method uniformgrid --set cells=4",
         _STEPS.format("steps.txt").replace("OUT", "steps-release"),
         _GRAPH.format("friends.txt").replace("OUT", "graph-release"),
+        _GRAPH.format("friends.txt").replace("OUT", "signed-release") + " --key id.key",
         "collect plan survey.toml --out survey.json",
         "collect perturb survey.json --table answers.csv --out reports.txt",
         f"collect perturb survey.json {_MINE} --memory memory.json --out more.txt",

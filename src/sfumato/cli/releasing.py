@@ -62,6 +62,7 @@ def rehearsed(
     """
     from sfumato.rehearsal import rehearse
 
+    warn_of_size(screen, recipe, public)
     with reserved(out):
         with screen.working("rehearsing"):
             made = rehearse(recipe, public, rows=rows)
@@ -104,6 +105,7 @@ def released(
     """
     from sfumato.privacy import door
 
+    warn_of_size(screen, recipe, data.public)
     with reserved(out) as room:
         with screen.working("releasing"):
             made = door.release(recipe, data, book, reserve=room)
@@ -124,6 +126,13 @@ def released(
             console.print(f"Left in {book.name}: {book.remaining}", soft_wrap=True)
 
     screen.answer(document, show)
+
+
+def warn_of_size(screen: Screen, recipe: AnyMethod, public: Any) -> None:
+    """Say, before anything is spent, how much room a large release takes."""
+    note = recipe.plan(public).size_note
+    if note:
+        screen.note(note, style="yellow")
 
 
 def usable_key(key: Path | None) -> Path | None:

@@ -137,10 +137,10 @@ class Respondent:
             memory = read_json(self.path)
         except ValueError:
             memory = None
-        known = isinstance(memory, dict) and memory.get("format") == MEMORY
-        if not known or not all(isinstance(memory.get(n), dict) for n in ("chosen", "reports")):
-            raise ValueError(f"{self.path} does not hold what a respondent remembers ({MEMORY})")
-        return memory
+        if isinstance(memory, dict) and memory.get("format") == MEMORY:
+            if all(isinstance(memory.get(part), dict) for part in ("chosen", "reports")):
+                return memory
+        raise ValueError(f"{self.path} does not hold what a respondent remembers ({MEMORY})")
 
     def _keep(self, memory: dict[str, Any]) -> None:
         """Write the file whole or not at all, for its owner's eyes alone."""

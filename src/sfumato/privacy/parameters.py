@@ -26,6 +26,10 @@ def decimal_hint(value: Any) -> str:
     return ""
 
 
+class TooLarge(ValueError):
+    """A whole number of which nothing can be computed in 64 bits."""
+
+
 class Constraint(ABC):
     """What a parameter may be."""
 
@@ -42,6 +46,10 @@ class Constraint(ABC):
         """Return the parsed value, or say what is allowed."""
         try:
             return self.parse(value)
+        except TooLarge:
+            raise ValueError(
+                f"{name} must be {self.allowed}, and at most 2**53; got {briefly(value)}"
+            ) from None
         except (TypeError, ValueError):
             hint = decimal_hint(value) if isinstance(self, Positive | Between) else ""
             raise ValueError(f"{name} must be {self.allowed}; got {briefly(value)}{hint}") from None
@@ -101,9 +109,13 @@ SHARE = Between(Fraction(0), Fraction(1))
 DELTA = Between(Fraction(0), Fraction(1))
 
 
+#: Larger whole numbers are a slip of the pen; what is computed from them would leave 64 bits.
+LARGEST_WHOLE = 2**53
+
+
 @dataclass(frozen=True)
 class Whole(Constraint):
-    """A whole number within bounds."""
+    """A whole number within bounds; without an upper one it goes to 2**53."""
 
     low: int
     high: int | None = None
@@ -120,6 +132,8 @@ class Whole(Constraint):
         number = exact(value)
         if number.denominator != 1 or number < self.low:
             raise ValueError
+        if number > LARGEST_WHOLE:
+            raise TooLarge
         if self.high is not None and number > self.high:
             raise ValueError
         return int(number)

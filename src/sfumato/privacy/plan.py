@@ -14,6 +14,11 @@ from sfumato.privacy.figures import figure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 
+#: From so many cells on a plan states how much room a release takes.
+MANY_CELLS = 10**6
+#: Bytes of files and of memory for each cell, as measured with tables of 10^6 and 10^7 cells.
+FILE_BYTES, MEMORY_BYTES = 80, 400
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlanStep:
@@ -54,12 +59,30 @@ class Plan:
         What is measured, line by line.
     notes
         What else a custodian should know before spending.
+    cells
+        How many counts the release will publish, a line each; 0 where it publishes something else.
     """
 
     method: str
     guarantee: Guarantee
     steps: tuple[PlanStep, ...]
     notes: tuple[str, ...] = ()
+    cells: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_note:
+            object.__setattr__(self, "notes", (*self.notes, self.size_note))
+
+    @property
+    def size_note(self) -> str:
+        """How much room a large release takes, in words; empty for one that is not large."""
+        if self.cells < MANY_CELLS:
+            return ""
+        return (
+            f"{self.cells:,} cells take about {_bytes_words(FILE_BYTES * self.cells)} of files and "
+            f"{_bytes_words(MEMORY_BYTES * self.cells)} of memory while they are released. Fewer "
+            "bins, or fewer columns together, take less."
+        )
 
     def __str__(self) -> str:
         rows = [("what", "loss", "noise", "expected error")]
@@ -93,3 +116,8 @@ class Plan:
             ],
             "notes": list(self.notes),
         }
+
+
+def _bytes_words(size: float) -> str:
+    """Return a number of bytes as a person would say it."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"

@@ -18,11 +18,10 @@ import numpy as np
 from sfumato.data.points import Points, PointsPublic
 from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
-from sfumato.privacy.parameters import Constraint
+from sfumato.privacy.parameters import Constraint, Whole
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.transcript import Transcript
@@ -75,10 +74,7 @@ class GridShape(Constraint):
 
     @staticmethod
     def _whole(value: Any) -> int:
-        number = exact(value)
-        if number.denominator != 1 or number < 1:
-            raise ValueError
-        return int(number)
+        return Whole(1).parse(value)
 
 
 def checked_shape(

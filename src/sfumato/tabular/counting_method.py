@@ -179,6 +179,7 @@ class CountingMethod(TableMethod[NoisyTables]):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=self._notes(public),
+            cells=sum(prod(noise.shape) for noise in noises),
         )
 
     def _notes(self, public: TablePublic) -> tuple[str, ...]:

@@ -161,6 +161,7 @@ class Fourier(TableMethod["FourierTables"]):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(*notes, *self._size_notes(public)),
+            cells=int(sum(step.figures.get("cells", 0.0) for step in steps)),
         )
 
     def _coefficient_step(
