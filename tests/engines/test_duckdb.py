@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import math
+import time
 from datetime import date
 from pathlib import Path
 
@@ -374,3 +375,56 @@ def test_the_snapshot_outlives_the_file_and_leaves_nothing_behind(tmp_path, monk
     del taken
     gc.collect()
     assert list(Path(tmp_path / "temporary").iterdir()) == []
+
+
+def wide_file(tmp_path, columns):
+    place = tmp_path / f"wide{columns}.csv"
+    names = ",".join(f"c{number}" for number in range(columns))
+    cells = ",".join("1" for _ in range(columns))
+    place.write_text(f"number,x,{names}\n" + f"0.2,1,{cells}\n" * 3)
+    return TableFile(place)
+
+
+@pytest.mark.parametrize("wished", ["memory", "duckdb"])
+def test_time_grows_with_unused_columns_no_faster_than_they_do(tmp_path, wished):
+    def seconds(columns):
+        file = wide_file(tmp_path, columns)
+        recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+        begun = time.process_time()
+        recipe.check_names(file.names())
+        if wished == "duckdb":
+            taken = take_file(file, recipe)
+        else:
+            taken = take(file.read(recipe.needed), recipe)
+        assert taken.table.rows == 3
+        return time.process_time() - begun
+
+    seconds(100)
+    few, many = seconds(2_000), seconds(16_000)
+    # Quadratic time would take 64 times as long.
+    assert many < 24 * max(few, 0.1), (few, many)
+
+
+def test_nothing_of_a_file_stays_on_disk_when_it_is_refused(tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    place = tmp_path / "secret.csv.xz"
+    place.write_bytes(lzma.compress(b"number,x\nsecret,1\n"))
+    recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+    # The error is kept, as in a notebook, and with it everything its frames hold.
+    with pytest.raises(DataError) as refusal:
+        take_file(TableFile(place), recipe)
+    assert refusal.value.problems and list(temporary.rglob("*")) == []
+
+
+def test_an_unpacked_copy_goes_when_it_was_read(tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    place = tmp_path / "good.csv.xz"
+    place.write_bytes(lzma.compress(b"number,x\n0.5,1\n"))
+    recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+    taken = take_file(TableFile(place), recipe)
+    assert taken.table.rows == 1
+    assert [file.suffix for file in temporary.rglob("*") if file.is_file()] == [".codes"] * 2

@@ -137,9 +137,12 @@ class Respondent:
             memory = read_json(self.path)
         except ValueError:
             memory = None
-        if isinstance(memory, dict) and memory.get("format") == MEMORY:
-            if all(isinstance(memory.get(part), dict) for part in ("chosen", "reports")):
-                return memory
+        if (
+            isinstance(memory, dict)
+            and memory.get("format") == MEMORY
+            and all(isinstance(memory.get(part), dict) for part in ("chosen", "reports"))
+        ):
+            return memory
         raise ValueError(f"{self.path} does not hold what a respondent remembers ({MEMORY})")
 
     def _keep(self, memory: dict[str, Any]) -> None:

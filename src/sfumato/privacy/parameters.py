@@ -26,8 +26,12 @@ def decimal_hint(value: Any) -> str:
     return ""
 
 
-class TooLarge(ValueError):
-    """A whole number of which nothing can be computed in 64 bits."""
+#: Numbers closer to their bounds, or larger than its inverse, are lost in floating point.
+CLOSEST = Fraction(1, 10**100)
+
+
+class Extreme(ValueError):
+    """A number that is allowed and that nothing can be computed with; says what can be."""
 
 
 class Constraint(ABC):
@@ -46,9 +50,9 @@ class Constraint(ABC):
         """Return the parsed value, or say what is allowed."""
         try:
             return self.parse(value)
-        except TooLarge:
+        except Extreme as limit:
             raise ValueError(
-                f"{name} must be {self.allowed}, and at most 2**53; got {briefly(value)}"
+                f"{name} must be {self.allowed}, {limit}; got {briefly(value)}"
             ) from None
         except (TypeError, ValueError):
             hint = decimal_hint(value) if isinstance(self, Positive | Between) else ""
@@ -66,6 +70,8 @@ class Positive(Constraint):
         number = exact(value)
         if number <= 0:
             raise ValueError
+        if not CLOSEST <= number <= 1 / CLOSEST:
+            raise Extreme("from 1e-100 to 1e100")
         return number
 
 
@@ -102,6 +108,8 @@ class Between(Constraint):
         number = exact(value)
         if not self.low < number < self.high:
             raise ValueError
+        if min(number - self.low, self.high - number) < CLOSEST:
+            raise Extreme("by 1e-100 or more")
         return number
 
 
@@ -133,7 +141,7 @@ class Whole(Constraint):
         if number.denominator != 1 or number < self.low:
             raise ValueError
         if number > LARGEST_WHOLE:
-            raise TooLarge
+            raise Extreme("and at most 2**53")
         if self.high is not None and number > self.high:
             raise ValueError
         return int(number)
