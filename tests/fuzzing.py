@@ -516,7 +516,7 @@ def try_case(case: int, reader: Reader) -> tuple[Ending, Finding | None]:
     content = place.read_bytes()
     certificate = Path(reader.release, "certificate.json")
     sealed = certificate.read_bytes() if reader.release else b""
-    kept = {name: Path(name).read_bytes() for name in ("table.ledger", "memory.json")}
+    kept = _kept()
     place.write_bytes(bad_file(case, reader, content))
     if reader.release and draw.random() < 0.7:
         _certify(certificate, place)
@@ -525,9 +525,18 @@ def try_case(case: int, reader: Reader) -> tuple[Ending, Finding | None]:
     finally:
         if reader.release:
             certificate.write_bytes(sealed)
+        for strange in _kept().keys() - kept.keys():
+            strange.unlink()
         for name, old in kept.items():
-            Path(name).write_bytes(old)
+            name.write_bytes(old)
         place.write_bytes(content)
+
+
+def _kept() -> dict[Path, bytes]:
+    """Return what commands go on writing: ledgers, their witnesses, what respondents remember."""
+    found = [*Path().glob("table.ledger*"), *Path().glob("table.ledger*/*"), Path("memory.json")]
+    found += Path("sfumato").rglob("*")
+    return {place: place.read_bytes() for place in found if place.is_file()}
 
 
 def _certify(certificate: Path, changed: Path) -> None:
