@@ -277,7 +277,7 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
         ({"relation": "swap"}, "relation"),
         ({"outside": "wrap"}, "outside must be"),
         ({"outside": "drop", "relation": "replace_one"}, "depend on where they lie"),
-        ({"rows_about": -1}, "negative"),
+        ({"rows_about": -1}, "at least 0"),
     ],
 )
 def test_declarations_that_contradict_themselves_are_refused(options, words):

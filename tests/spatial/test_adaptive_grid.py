@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato import noise
-from sfumato.data.points import Points
+from sfumato.data.points import Points, PointsPublic
 from sfumato.privacy.record import record, replay
 from sfumato.spatial.adaptive_grid import COARSE, FINE, MOST_CELLS, AdaptiveGrid, combined
 from sfumato.spatial.grid_cells import NestedCells
@@ -141,3 +142,11 @@ def test_points_that_do_not_lie_in_a_plane_are_refused():
         AdaptiveGrid(epsilon=1).release(data)
     with pytest.raises(ValueError, match="cells, of which 1,048,576 are allowed"):
         AdaptiveGrid(epsilon=1, cells=2000).release(points(made(2)))
+
+
+def test_counts_beyond_64_bits_are_released_like_all_others():
+    public = PointsPublic(
+        bounds=((0, 1), (0, 1)), unit="point", relation="add_remove", rows_about=40
+    )
+    made = sf.rehearse(AdaptiveGrid(epsilon="1e-15", share="1e-6"), public)
+    assert made.cells.counts.size

@@ -20,7 +20,7 @@ def read_document(path: Path) -> dict[str, Any]:
     """Return what a schema file says; whatever is wrong with it is an error of the data."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no schema file {str(path)!r}")
-    from sfumato.data.documents import read_toml
+    from sfumato.privacy.documents import read_toml
 
     try:
         return read_toml(path)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.documents import read_toml
 from sfumato.data.schema import Column, Schema
+from sfumato.privacy.documents import read_toml
 from sfumato.privacy.guarantee import Unit
 
 __all__ = ["read", "written", "written_value"]

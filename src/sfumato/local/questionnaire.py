@@ -14,12 +14,12 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.documents import read_toml
 from sfumato.data.public import check_count
 from sfumato.local.questionnaire_designs import design_for, mean_design
 from sfumato.local.survey import SHARES, Item, Survey
 from sfumato.local.survey_part import Part, combined
 from sfumato.noise.exact import briefly, exact
+from sfumato.privacy.documents import read_toml
 from sfumato.privacy.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
 
 __all__ = ["Question", "Questionnaire"]

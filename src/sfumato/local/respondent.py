@@ -17,11 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.documents import read_json
 from sfumato.local.survey import Item, Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.wire import line_of
 from sfumato.noise.choices import WordChoices
+from sfumato.privacy.documents import read_json
 from sfumato.privacy.ledger import Ledger
 
 __all__ = ["Respondent"]

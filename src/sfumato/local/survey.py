@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.documents import read_json
 from sfumato.local.survey_checks import SHARES, check_item, check_survey
 from sfumato.local.survey_part import Part, combined, grid_step, real_number
 from sfumato.local.wire import SURVEY, wire_law
 from sfumato.privacy.canonical import canonical, digest
+from sfumato.privacy.documents import read_json
 from sfumato.privacy.registry import resolve
 
 __all__ = ["SHARES", "Item", "Part", "Survey"]

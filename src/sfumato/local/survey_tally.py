@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.documents import read_json
 from sfumato.local.axes import AxisLaws, FlatLaw
 from sfumato.local.contingency import ShareTable, table_of_counts
 from sfumato.local.estimation import Estimator, estimate
@@ -26,6 +25,7 @@ from sfumato.local.survey import Item, Survey
 from sfumato.local.tally import Tally
 from sfumato.local.tally_file import checked_tally
 from sfumato.local.wire import WrongLine, read_line
+from sfumato.privacy.documents import read_json
 
 __all__ = ["SurveyTally"]
 

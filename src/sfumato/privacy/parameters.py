@@ -97,6 +97,7 @@ class Between(Constraint):
 
     low: Fraction
     high: Fraction
+    closest: Fraction = CLOSEST
 
     @property
     def allowed(self) -> str:
@@ -108,12 +109,13 @@ class Between(Constraint):
         number = exact(value)
         if not self.low < number < self.high:
             raise ValueError
-        if min(number - self.low, self.high - number) < CLOSEST:
-            raise Extreme("by 1e-100 or more")
+        if min(number - self.low, self.high - number) < self.closest:
+            raise Extreme(f"by {float(self.closest):g} or more")
         return number
 
 
-SHARE = Between(Fraction(0), Fraction(1))
+#: A smaller share of a small ε would leave 64 bits, as a smaller ε does.
+SHARE = Between(Fraction(0), Fraction(1), Fraction(1, 10**6))
 DELTA = Between(Fraction(0), Fraction(1))
 
 

@@ -127,7 +127,8 @@ class AdaptiveGrid(SpatialMethod):
             The noisy counts of the coarse grid.
         """
         # Products and square roots are rounded alike on every machine.
-        strength = np.maximum(coarse, 0) * (float(rate_of(self._noises(public)[1])) / 5)
+        positive = np.maximum(coarse, 0).astype(np.float64)  # counts may be beyond 64 bits
+        strength = positive * (float(rate_of(self._noises(public)[1])) / 5)
         sides = np.maximum(np.ceil(np.sqrt(strength)), 1.0)
         most = MOST_CELLS - coarse.size
         cells = float((sides**2).sum())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sfumato.data.documents import DEEPEST, LARGEST_DOCUMENT, read_json, read_toml
+from sfumato.privacy.documents import DEEPEST, LARGEST_DOCUMENT, read_json, read_toml
 
 
 def written(tmp_path, text):
@@ -58,6 +58,6 @@ def test_what_a_survey_or_tally_may_not_hold_is_named(tmp_path, text, words):
 @pytest.mark.parametrize("read", [read_toml, read_json])
 def test_a_file_that_is_too_large_is_not_parsed(tmp_path, read, monkeypatch):
     assert LARGEST_DOCUMENT == 2**26
-    monkeypatch.setattr("sfumato.data.documents.LARGEST_DOCUMENT", 2**20)
+    monkeypatch.setattr("sfumato.privacy.documents.LARGEST_DOCUMENT", 2**20)
     with pytest.raises(ValueError, match="it has more than 1 MiB"):
         read(written(tmp_path, b" " * (2**20 + 1)))
