@@ -257,3 +257,34 @@ def test_a_signed_release_is_checked_against_its_key(run, patients):
     assert told.code == 0
     assert run("verify", "o", "--key", "mine.pub").code == 0
     assert run("verify", "o", "--key", "other.pub").code == ExitCode.VERIFICATION
+
+
+def test_a_large_release_states_its_size_in_its_plan(run, tmp_path):
+    columns = "".join(
+        f'[columns.{name}]\nkind = "integer"\nlow = 0\nhigh = 3199\n' for name in "ab"
+    )
+    (tmp_path / "large.toml").write_text('[table]\nunit = "row"\n' + columns, encoding="utf-8")
+    words = ("table", "plan", "--schema", "large.toml", "--epsilon", "1", "--method", "histogram")
+    told = run(*words)
+    assert told.code == 0
+    assert "10,240,000 cells take about 819 MB of files and 4.1 GB of memory" in told.out
+
+
+def test_the_size_of_a_release_is_stated_before_anything_is_spent(
+    run, patients, ledger, monkeypatch
+):
+    monkeypatch.setattr("sfumato.privacy.plan.MANY_CELLS", 10)
+    words = (
+        "table",
+        "release",
+        patients,
+        "--ledger",
+        ledger,
+        "--method",
+        "marginals",
+        "--no-report",
+    )
+    told = run(*words, "--epsilon", "99", "--out", "o")
+    assert told.code == ExitCode.BUDGET and "cells take about" in told.err
+    monkeypatch.setattr("sfumato.privacy.plan.MANY_CELLS", 10**6)
+    assert "cells take about" not in run(*words, "--epsilon", "99", "--out", "o").err

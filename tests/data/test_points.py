@@ -268,7 +268,7 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
         ({"person": [1]}, "go together"),
         ({"max_points": 2}, "go together"),
         ({"person": [1], "max_points": 2}, 'unit = "person"'),
-        ({"unit": "person", "person": [1], "max_points": 0}, "at least 1"),
+        ({"unit": "person", "person": [1], "max_points": 0}, "from 1"),
         ({"unit": "person", "person": [1], "max_points": 1.5}, "whole number"),
         (
             {"unit": "person", "person": [1], "max_points": 2, "relation": "replace_one"},
@@ -277,7 +277,7 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
         ({"relation": "swap"}, "relation"),
         ({"outside": "wrap"}, "outside must be"),
         ({"outside": "drop", "relation": "replace_one"}, "depend on where they lie"),
-        ({"rows_about": -1}, "at least 0"),
+        ({"rows_about": -1}, "from 0"),
     ],
 )
 def test_declarations_that_contradict_themselves_are_refused(options, words):

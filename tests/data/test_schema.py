@@ -171,7 +171,7 @@ def test_any_schema_survives_its_file_and_its_document(tmp_path_factory, columns
         ("[columns.x]\nkind = 'boolean'", "several rows"),
         ("[columns]\nx = 3", "column 'x'"),
         ("[columns.x]\nkind = 'number'\nlow = 0\nhigh = 1\nbins = 'many'", "column 'x'"),
-        ("[columns.x]\nkind = 'number'\nlow = 0\nhigh = inf\nbins = 3", "column 'x'"),
+        ("[columns.x]\nkind = 'number'\nlow = 0\nhigh = inf\nbins = 3", "columns.x.high"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_reason(tmp_path, text, reason):

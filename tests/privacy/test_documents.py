@@ -15,7 +15,7 @@ def written(tmp_path, text):
     ("text", "words"),
     [
         ("a = inf", "a must be a finite number; got inf"),
-        ("[b]\na = [1, [nan]]", "a must be a finite number; got nan"),
+        ("[b]\na = [1, [nan]]", "b.a must be a finite number; got nan"),
         ("a = 18446744073709551616", "a must be a number of at most 64 bits; got one of about 20"),
         (f"a = 1{'0' * 5000}", "thousands of digits; write one of at most 19 digits"),
         (f"a = {'[' * 101}{']' * 101}", f"nested more than {DEEPEST} deep"),

@@ -125,6 +125,5 @@ def check_count(name: str, count: Any, *, least: int = 0) -> None:
     """
     if isinstance(count, bool) or not isinstance(count, int) or not least <= count <= MOST_RECORDS:
         raise ValueError(
-            f"{name} must be a whole number of at least {least} and at most {MOST_RECORDS:,}; got "
-            f"{briefly(count)}"
+            f"{name} must be a whole number from {least} to {MOST_RECORDS:,}; got {briefly(count)}"
         )

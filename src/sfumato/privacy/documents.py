@@ -88,13 +88,13 @@ def _refuse_constant(name: str) -> Any:
 
 def _check(path: Path, document: Any, *, numbers: bool) -> None:
     """Refuse what is nested too deep and, where asked, numbers nobody can compute with."""
-    level: list[tuple[str, Any]] = [("the file", document)]
+    level: list[tuple[str, Any]] = [("", document)]
     for _ in range(DEEPEST):
         below: list[tuple[str, Any]] = []
         for name, value in level:
             if isinstance(value, dict):
-                below += value.items()
-                below += (("a name", key) for key in value)
+                below += ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
+                below += ((name, key) for key in value)
             elif isinstance(value, list):
                 below += ((name, item) for item in value)
             elif isinstance(value, str):
