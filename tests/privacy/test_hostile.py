@@ -249,8 +249,8 @@ def test_a_figure_that_differs_is_written_as_figures_are():
 
 
 def test_drawn_rows_and_words_are_not_figures(folders, tmp_path):
-    drawn = {"synthetic.csv": b"size\n12.345\n"}
-    assert compare(drawn, {"synthetic.csv": b"size\n12.346\n"}).wrong
+    for name in ("synthetic.csv", "points.csv"):
+        assert compare({name: b"size\n12.345\n"}, {name: b"size\n12.346\n"}).wrong
     files, document = read_folder(folders["number"])
     elsewhere(document)
     write_folder(tmp_path, files, document)

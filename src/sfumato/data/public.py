@@ -57,6 +57,8 @@ class Public(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", Unit.parse(self.unit))
         object.__setattr__(self, "relation", Relation.parse(self.relation))
+        if isinstance(self.rows_about, int | float) and self.rows_about < 0:
+            raise ValueError(f"rows_about must not be negative; got {self.rows_about}")
         # Whole numbers are kept as such: 5, 5.0 and True would be written in three ways.
         for name, constraint in _NUMBERS.items():
             object.__setattr__(self, name, constraint(name, getattr(self, name)))

@@ -32,7 +32,7 @@ COUNT_DECIMALS = 3
 #: is, as in ε = 0.001.
 _DATA = (".csv", ".json", ".geojson")
 #: Rows that were drawn are the same wherever they are drawn.
-DRAWN = ("synthetic.csv",)
+DRAWN = ("synthetic.csv", "points.csv")
 #: A column in which no figure has so many digits was not computed with rounding.
 LONG = 6
 
