@@ -66,10 +66,14 @@ class PointsPublic(Public):
     person: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
+            raise ValueError("max_points must be a whole number from 1")
         super().__post_init__()
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
         names = tuple(self.names) or _default_names(self.dimensions, self.geographic)
         object.__setattr__(self, "names", _checked_names(names, self.dimensions))
+        if not isinstance(self.geographic, bool):
+            raise ValueError("geographic is True or False")
         if self.geographic:
             self._check_earth()
         if self.outside not in OUTSIDE:
@@ -107,8 +111,8 @@ class PointsPublic(Public):
             raise ValueError(f'the unit of points is "point" or "person"; got "{self.unit}"')
         if (self.unit is Unit.PERSON) != (self.person is not None):
             raise ValueError('unit = "person" goes with person and max_points, and only with them')
-        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
-            raise ValueError("max_points must be a whole number from 1")
+        if not isinstance(self.person, str | None):
+            raise ValueError("person is the name of a column")
         if self.unit is Unit.POINT and self.contribution != 1:
             raise ValueError('max_points needs unit = "person"')
         if self.relation is not Relation.REPLACE_ONE:

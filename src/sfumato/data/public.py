@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.parameters import OrNone, Whole
 
 __all__ = ["Public"]
+
+_NUMBERS = {
+    "contribution": Whole(1),
+    "rows": OrNone(Whole(0)),
+    "rows_about": OrNone(Whole(0)),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +57,11 @@ class Public(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", Unit.parse(self.unit))
         object.__setattr__(self, "relation", Relation.parse(self.relation))
-        if self.contribution < 1:
-            raise ValueError(f"contribution must be at least 1; got {self.contribution}")
-        if self.rows_about is not None and self.rows_about < 0:
+        if isinstance(self.rows_about, int | float) and self.rows_about < 0:
             raise ValueError(f"rows_about must not be negative; got {self.rows_about}")
+        # Whole numbers are kept as such: 5, 5.0 and True would be written in three ways.
+        for name, constraint in _NUMBERS.items():
+            object.__setattr__(self, name, constraint(name, getattr(self, name)))
         if self.rows is not None and self.relation is not Relation.REPLACE_ONE:
             raise ValueError(
                 "the number of rows is private under add/remove; declare rows_about for plans, "

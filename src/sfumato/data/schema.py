@@ -128,6 +128,8 @@ class Schema:
             raise ValueError(f'the unit of a table is "row" or "person"; got "{self.unit}"')
         if type(self.max_rows) is not int or self.max_rows < 1:
             raise ValueError(f"max_rows must be a whole number from 1; got {self.max_rows!r}")
+        if not isinstance(self.person, str | None):
+            raise ValueError("person is the name of a column")
         if self.unit is Unit.ROW and (self.person is not None or self.max_rows != 1):
             raise ValueError('person and max_rows need unit = "person"')
         if self.max_rows > 1 and self.person is None:

@@ -101,6 +101,10 @@ SHARE = Between(Fraction(0), Fraction(1))
 DELTA = Between(Fraction(0), Fraction(1))
 
 
+#: No parameter is a whole number larger than this, even where no bound is declared.
+LARGEST_WHOLE = 2**63 - 1
+
+
 @dataclass(frozen=True)
 class Whole(Constraint):
     """A whole number within bounds."""
@@ -120,7 +124,8 @@ class Whole(Constraint):
         number = exact(value)
         if number.denominator != 1 or number < self.low:
             raise ValueError
-        if self.high is not None and number > self.high:
+        # A certificate has no room for numbers that no method works with.
+        if number > (LARGEST_WHOLE if self.high is None else self.high):
             raise ValueError
         return int(number)
 

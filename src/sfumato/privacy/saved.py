@@ -9,6 +9,7 @@ folder and never imports a module that the folder names.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import textwrap
@@ -184,7 +185,7 @@ def _file_line(name: str, widest: int) -> str:
 def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
     """Return the certificate of a folder, as bytes and read, and the files it lists."""
     place = path / certificates.NAME
-    if not place.is_file():
+    if not _is_plain(place):
         raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
     content = place.read_bytes()
     try:
@@ -195,9 +196,14 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
     for name in document["files"]:
         if Path(name).name != name or len(name) > 200:
             raise NotARelease(f"{place} lists a file outside its folder")
-        if (path / name).is_file():
+        if _is_plain(path / name):
             files[name] = (path / name).read_bytes()
     return content, document, files
+
+
+def _is_plain(place: Path) -> bool:
+    """Tell whether a file is there: no link, whose text could say anything, no pipe or device."""
+    return place.is_file() and not place.is_symlink()
 
 
 def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
@@ -208,9 +214,13 @@ def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
     method = registry.resolve(document["method"]).from_parameters(document["parameters"])
     facts = registry.resolve(f"public.{document['public']['kind']}")
     public = facts.from_json(json.loads(files[PUBLIC]))
+    transcript = Transcript.from_files(files)
+    recipe = door.Recipe.of(method, public)
+    if recipe != recipe.narrowest(transcript):
+        raise ValueError(f"{PUBLIC} declares more than such a release uses")
     return door.build(
-        door.Recipe.of(method, public),
-        Transcript.from_files(files),
+        recipe,
+        transcript,
         time=document["time"],
         ledger=document["ledger"],
     )
@@ -489,6 +499,8 @@ def _check_files(
     strange = sorted(place.name for place in folder.iterdir() if place.name not in known)
     if strange:
         return Check("files", False, f"{strange[0]} is not part of the certified release")
+    if os.path.lexists(folder / REPORT) and not _is_plain(folder / REPORT):
+        return Check("files", False, f"{REPORT} is not a plain file")
     return Check("files", True, f"all {len(files)} files are as they were certified")
 
 
