@@ -413,6 +413,9 @@ SEQUENCED = (
 )
 
 
+STRANGERS_EACH = 5
+
+
 @dataclass(frozen=True)
 class Reader:
     """A way in: how values become an input, and what of two outcomes must be the same."""
@@ -447,10 +450,10 @@ def readers() -> Iterator[Reader]:
         yield Reader(f"sequences/{kind}", sequence_reader(kind), habits=SYMBOLS, tame=SEQUENCED)
 
 
-def differs(
-    reader: Reader, generator: Generator, folder: Path, tally: Counter[str]
-) -> dict[str, Any] | None:
-    """Try one pair of neighbours; return what differs, or nothing.
+def try_pairs(
+    reader: Reader, generator: Generator, folder: Path, pairs: int
+) -> tuple[Counter[str], list[dict[str, Any]]]:
+    """Try pairs of neighbours; return what happened how often, and what differs.
 
     Parameters
     ----------
@@ -460,54 +463,64 @@ def differs(
         Chooses the records.
     folder
         Where files are written.
-    tally
-        Counts what happened.
+    pairs
+        How many pairs.
     """
-    name = str(generator.choice(list(LENIENT)))
-    habits, strangers = reader.habits, STRANGERS
-    if generator.random() < 0.6:
-        # Records that the coding does not refuse, so that there is something to compare.
-        tame, strangers = reader.tame or TAME.get(name, (habits, MILD))
-        habits = tuple(habit for habit in habits if habit in tame) or habits
-    habit = str(generator.choice(list(habits)))
-    values = [HABITS[habit][i] for i in generator.integers(len(HABITS[habit]), size=6)]
-    stranger = strangers[generator.integers(len(strangers))]
+    tally: Counter[str] = Counter()
+    found: list[dict[str, Any]] = []
+    for name in ("one", "two"):
+        (folder / name).mkdir(exist_ok=True)
+    while sum(tally.values()) < pairs:
+        name = str(generator.choice(list(LENIENT)))
+        habits, strangers = reader.habits, STRANGERS
+        if generator.random() < 0.6:
+            # Records that the coding does not refuse, so that there is something to compare.
+            tame, strangers = reader.tame or TAME.get(name, (habits, MILD))
+            habits = tuple(habit for habit in habits if habit in tame) or habits
+        habit = str(generator.choice(list(habits)))
+        values = [HABITS[habit][i] for i in generator.integers(len(HABITS[habit]), size=6)]
+        chosen = [strangers[i] for i in generator.integers(len(strangers), size=STRANGERS_EACH)]
+        if reader.name.startswith("persons/"):
+            # The strangers must be nobody who is there, however they are written.
+            known = {written(stranger) for stranger in chosen}
+            values = [value for value in values if written(value) not in known]
+        try:
+            mine = read_or_refuse(reader.make(values, folder / "one", LENIENT[name]))
+        except CannotMake:
+            tally["no input"] += 1
+            continue
+        if mine.records is None:
+            tally["refused"] += 1
+            continue
+        for stranger in chosen:
+            place = int(generator.integers(len(values) + 1))
+            neighbour = [*values[:place], stranger, *values[place:]]
+            try:
+                theirs = read_or_refuse(reader.make(neighbour, folder / "two", LENIENT[name]))
+            except CannotMake:
+                tally["no input"] += 1
+                continue
+            if theirs.records is None:
+                tally["refused"] += 1
+                continue
+            tally["compared"] += 1
+            if not _alike(reader, mine, theirs, place):
+                pair = {"values": values, "stranger": stranger, "place": place}
+                found.append({"reader": reader.name, "coding": name, **pair})
+    return tally, found
+
+
+def _alike(reader: Reader, mine: Outcome, theirs: Outcome, place: int) -> bool:
+    """Tell whether all records but the stranger, and everything public, are read alike."""
+    assert mine.records is not None and theirs.records is not None
+    if mine.public != theirs.public:
+        return False
+    if not reader.ordered:
+        return not Counter(mine.records) - Counter(theirs.records)
+    rest = theirs.records[:place] + theirs.records[place + 1 :]
     if reader.name.startswith("persons/"):
-        # The stranger must be nobody who is there, however it is written.
-        values = [value for value in values if written(value) != written(stranger)]
-    place = int(generator.integers(len(values) + 1))
-    neighbour = [*values[:place], stranger, *values[place:]]
-    (folder / "one").mkdir(exist_ok=True)
-    (folder / "two").mkdir(exist_ok=True)
-    try:
-        one = reader.make(values, folder / "one", LENIENT[name])
-        two = reader.make(neighbour, folder / "two", LENIENT[name])
-    except CannotMake:
-        tally["no input"] += 1
-        return None
-    mine, theirs = read_or_refuse(one), read_or_refuse(two)
-    if mine.records is None or theirs.records is None:
-        tally["refused"] += 1
-        return None
-    tally["compared"] += 1
-    same = mine.public == theirs.public
-    if reader.name.startswith("persons/"):
-        rest = theirs.records[:place] + theirs.records[place + 1 :]
-        same = same and _partition(mine.records) == _partition(rest)
-    elif reader.ordered:
-        rest = theirs.records[:place] + theirs.records[place + 1 :]
-        same = same and mine.records == rest
-    else:
-        same = same and not Counter(mine.records) - Counter(theirs.records)
-    if same:
-        return None
-    return {
-        "reader": reader.name,
-        "coding": name,
-        "values": values,
-        "stranger": stranger,
-        "place": place,
-    }
+        return _partition(mine.records) == _partition(rest)
+    return bool(mine.records == rest)
 
 
 def _partition(persons: list[Any]) -> list[int]:

@@ -9,6 +9,7 @@ import stat
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from sfumato.privacy import keys
 
@@ -221,3 +222,13 @@ class TestWhereTheKeyIs:
         monkeypatch.setenv("SFUMATO_KEY", str(tmp_path / "gone.pem"))
         with pytest.raises(keys.KeyFileError, match=r"SFUMATO_KEY names .*gone\.pem"):
             keys.find_key()
+
+
+def test_a_key_that_any_signature_fits_is_refused():
+    nobody = "01" + "00" * 31
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(nobody))
+    # R = the neutral point and S = 0 fit every text.
+    assert keys.verify(public, bytes.fromhex(nobody) + bytes(32), b"anything")
+    for sign in ("00", "80"):
+        with pytest.raises(keys.KeyFileError, match="belongs to nobody"):
+            keys.public_from_hex("01" + "00" * 30 + sign)

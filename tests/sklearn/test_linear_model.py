@@ -245,3 +245,9 @@ def test_classes_that_one_label_could_merge_are_refused():
     model = classifier(classes=(2**53, 2**53 + 1))
     with pytest.raises(ValueError, match=r"less than 2\*\*53; give them as text"):
         model.fit([[1.0], [2.0], [3.0]], [2**53, 2**53 + 1, 2.0**53])
+
+
+def test_masked_values_are_refused_and_not_used():
+    features = np.ma.masked_array([[0.0], [1.0]], mask=[[False], [True]])
+    with pytest.raises(ValueError, match="must not be masked"):
+        PrivateLinearRegression(epsilon=1, **KNOWN).fit(features, [0.0, 1.0])

@@ -60,6 +60,8 @@ class GraphPublic(Public):
             )
         if self.relation is not Relation.ADD_REMOVE:
             raise ValueError("two graphs are neighbours if one edge is added or removed")
+        if not isinstance(self.named_by_edges, bool):
+            raise ValueError("named_by_edges is True or False")
         if type(self.nodes) is not int or not 0 <= self.nodes <= MOST_NODES:
             raise ValueError(f"a graph has 0 to {MOST_NODES} nodes; got {self.nodes!r}")
         if self.labels is not None and len(self.labels) != self.nodes:

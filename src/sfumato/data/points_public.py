@@ -68,10 +68,14 @@ class PointsPublic(Public):
     person: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
+            raise ValueError("max_points must be a whole number from 1")
         super().__post_init__()
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
         names = tuple(self.names) or _default_names(self.dimensions, self.geographic)
         object.__setattr__(self, "names", _checked_names(names, self.dimensions))
+        if not isinstance(self.geographic, bool):
+            raise ValueError("geographic is True or False")
         if self.geographic:
             self._check_earth()
         if self.outside not in OUTSIDE:

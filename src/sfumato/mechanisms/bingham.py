@@ -22,7 +22,7 @@ from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.bingham import Form, draw_direction
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive, require_array
+from sfumato.privacy.primitive import Change, Primitive, require_within
 from sfumato.privacy.rounding import sqrt_up
 
 __all__ = [
@@ -136,9 +136,7 @@ class BinghamDirection(Primitive):
 
     def check_output(self, output: Any) -> None:
         """Raise unless an output is the direction of a unit vector on the grid."""
-        require_array(output, np.int64, (self.dimension,))
-        if np.abs(output).max(initial=0) > 2**GRID_BITS:
-            raise ValueError("an entry of a direction is at most 1 in size")
+        require_within(output, (self.dimension,), 2**GRID_BITS)
 
     def log_probability(self, value: Integers64, output: Integers64) -> float:
         """Return the log-density at the said direction, times a step of the grid for each degree.

@@ -23,7 +23,7 @@ from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.bingham import Form, draw_direction
 from sfumato.noise.heavy import perturb_gaussian
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive, require_array
+from sfumato.privacy.primitive import Change, Primitive, require_within
 
 __all__ = ["BinghamChain", "largest_move", "random_frame", "sweep"]
 
@@ -100,9 +100,7 @@ class BinghamChain(Primitive):
 
     def check_output(self, output: Any) -> None:
         """Raise unless an output is unit vectors on the grid."""
-        require_array(output, np.int64, (self.nodes, len(self.weights)))
-        if np.abs(output).max(initial=0) > 2**GRID_BITS:
-            raise ValueError("an entry of a direction is at most 1 in size")
+        require_within(output, (self.nodes, len(self.weights)), 2**GRID_BITS)
 
     def log_probability(self, value: Integers64, output: Integers64) -> float:
         """Return Σ cᵣ·uᵣᵀAuᵣ, for one direction with its normalising constant.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.mechanisms.nested_boxes import NestedBoxes, choose_level
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, Unpriced, convert
-from sfumato.privacy.primitive import Change, Primitive, require_array
+from sfumato.privacy.primitive import Change, Primitive, require_within
 from sfumato.privacy.rounding import exp_down, log_up
 
 __all__ = ["DeepPoint"]
@@ -200,9 +200,7 @@ class DeepPoint(Primitive):
         """Raise unless an output is a point within the bounds, or None where a test may fail."""
         if output is None and self.tested:
             return
-        require_array(output, np.int64, (self.dimension,))
-        if np.abs(output).max(initial=0) > self.bound:
-            raise ValueError("the point lies outside the declared bounds")
+        require_within(output, (self.dimension,), self.bound)
 
     def log_probability(self, value: Integers64, output: Integers64 | None) -> float:
         """Return the log-probability of a point, or of none."""

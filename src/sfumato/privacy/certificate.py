@@ -26,6 +26,17 @@ from sfumato.privacy.release import Release
 
 FORMAT = 2
 NAME = "certificate.json"
+#: What a certificate says of a version; what a distributor adds after it is left out.
+VERSION = re.compile(
+    r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}((a|b|rc)[0-9]{1,2})?(\.post[0-9]{1,2})?(\.dev[0-9]{1,4})?"
+)
+#: Machines and systems that are told by their name; all others are "other".
+_MACHINES = (
+    "x86_64", "amd64", "arm64", "aarch64", "armv7l", "i386", "i686", "loongarch64", "ppc64le",
+    "riscv64", "s390x", "wasm32",
+)  # fmt: skip
+_SYSTEMS = ("linux", "darwin", "win32", "cygwin", "emscripten", "freebsd", "netbsd", "openbsd")
+MACHINE = re.compile(f"({'|'.join(_MACHINES)}|other)-({'|'.join(_SYSTEMS)}|other)")
 _RELEVANT = ("sfumato", "numpy", "scipy", "numba", "polars", "cryptography")
 #: A certificate has no more bytes than this.
 LARGEST = 2**26
@@ -61,16 +72,29 @@ def _arithmetic() -> str:
 def versions() -> dict[str, str]:
     """Return the versions that run; they are looked up once, since that reads files."""
     found = {
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}-{sys.platform}".lower(),
+        "python": public_version(platform.python_version()),
+        "machine": _machine(platform.machine().lower(), sys.platform),
         "arithmetic": _arithmetic(),
     }
     for package in _RELEVANT:
         try:
-            found[package] = version(package)
+            found[package] = public_version(version(package))
         except PackageNotFoundError:
             continue
     return found
+
+
+def public_version(text: str) -> str:
+    """Return a version without what a distributor added to it."""
+    found = VERSION.match(text)
+    return found[0] if found else "0"
+
+
+def _machine(machine: str, system: str) -> str:
+    """Return the machine and its system, if they are known ones."""
+    system = system.rstrip("0123456789") if system != "win32" else system
+    known = machine if machine in _MACHINES else "other"
+    return f"{known}-{system if system in _SYSTEMS else 'other'}"
 
 
 def made_here(certificate: dict[str, Any]) -> bool:
@@ -153,17 +177,16 @@ STRUCTURE: dict[str, type | tuple[type, ...]] = {
     "signature": (dict, type(None)),
 }
 _HASH = re.compile(r"[0-9a-f]{64}")
-_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9a-z]{1,12}){0,5}(\+[0-9a-z.]{1,24})?")
 #: What each part of `versions` looks like; packages have a version.
 _FORMS = {
-    "machine": re.compile(r"[a-z0-9_]{1,16}-[a-z0-9]{1,16}"),
+    "machine": MACHINE,
     "arithmetic": re.compile(r"[0-9a-f]{8}"),
-    **dict.fromkeys(("python", *_RELEVANT), _VERSION),
+    **dict.fromkeys(("python", *_RELEVANT), VERSION),
 }
 #: The parts of a ledger entry and of a signature, and what each looks like.
 _LEDGER = {
     "identity": re.compile(r"[0-9a-f]{32}"),
-    "reference": re.compile(r"[^\x00-\x1f\x7f]{1,255}#[1-9][0-9]{0,17}"),
+    "reference": re.compile(r"[^\x00-\x1f\x7f/]{1,255}#[1-9][0-9]{0,17}"),
     "head": _HASH,
 }
 _SIGNATURE = {
@@ -201,12 +224,16 @@ def check_structure(document: Any) -> None:
 def check_forms(document: dict[str, Any]) -> None:
     """Raise `ValueError` unless what a certificate states without proof has its fixed form.
 
-    These are the parts that do not follow from the release. They may be untrue, but they have no
-    room for anything else.
+    These are the parts that do not follow from the release. They may be untrue, but have room for
+    little else: a hash each of the code and of the ledger's head and identity, some numbers, and
+    the name of the ledger.
     """
     moment = datetime.fromisoformat(document["time"])
     if moment.astimezone(UTC).isoformat(timespec="seconds") != document["time"]:
         raise ValueError("the time of the certificate is not written as a time in UTC")
+    for name in ("python", "machine", "arithmetic"):
+        if name not in document["versions"]:
+            raise ValueError(f"versions of the certificate lacks {name}")
     for name, text in document["versions"].items():
         if name not in _FORMS or not _FORMS[name].fullmatch(text):
             raise ValueError(f"versions of the certificate has a strange entry {name[:40]!r}")
@@ -219,6 +246,8 @@ def check_forms(document: dict[str, Any]) -> None:
     if type(number) is not int:
         raise ValueError("the ledger entry of the certificate has no number")
     _require_parts("ledger entry", {n: i for n, i in entry.items() if n != "entry"}, _LEDGER)
+    if len(entry["reference"].encode()) > 300:
+        raise ValueError("the name of the ledger is longer than that of a file")
     if not entry["reference"].endswith(f"#{number}"):
         raise ValueError("the ledger entry of the certificate has two numbers")
 

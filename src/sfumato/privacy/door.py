@@ -92,6 +92,13 @@ class Recipe:
         names = method.used(public, transcript)
         return self if names is None else Recipe.of(method, public.only(names))
 
+    def narrowest(self, transcript: Transcript) -> Recipe:
+        """Return the recipe with no more of the public part than a release of it publishes."""
+        if hasattr(self.method_type, "used"):
+            return self.of_used(transcript)
+        method = self.method()
+        return Recipe.of(method, narrowed(method, self.public()))
+
     def method(self) -> AnyMethod:
         """Return the method, read anew."""
         method: AnyMethod = self.method_type.from_parameters(json.loads(self.parameters))

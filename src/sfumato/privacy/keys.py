@@ -184,12 +184,31 @@ def public_hex(public: PublicKey) -> str:
     return _raw(public).hex()
 
 
+#: The points of small order, in every way they can be written, without the sign of x: a signature
+#: of zeros fits them whatever was signed.
+_SMALL_ORDER = frozenset(
+    bytes.fromhex(text)
+    for text in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
+
+
 def public_from_hex(text: str) -> PublicKey:
     """Return the public key that `public_hex` wrote."""
     # In one way only: `bytes.fromhex` would read capitals and blanks as well.
     if not re.fullmatch(rf"[0-9a-f]{{{2 * _PUBLIC_BYTES}}}", text):
         raise KeyFileError("a public key is written as 64 hexadecimal digits; this is not one")
-    return PublicKey.from_public_bytes(bytes.fromhex(text))
+    raw = bytes.fromhex(text)
+    if raw[:-1] + bytes([raw[-1] & 0x7F]) in _SMALL_ORDER:
+        raise KeyFileError("this public key belongs to nobody: any signature would fit it")
+    return PublicKey.from_public_bytes(raw)
 
 
 def fingerprint(public: PublicKey) -> str:

@@ -97,8 +97,19 @@ def require_integers(output: Any, shape: tuple[int, ...]) -> None:
     """Raise unless an output is an array of integers; only those beyond 64 bits may be larger."""
     if getattr(output, "dtype", None) == np.object_:
         require_wholes(output, shape)
+        # Noise beyond 64 bits on an input of 62 leaves at least this much.
+        if all(item.bit_length() < 62 for item in output.ravel()):
+            raise ValueError("whole numbers of 64 bits are said in an array of them")
     else:
         require_array(output, np.int64, shape)
+
+
+def require_within(output: Any, shape: tuple[int, ...], bound: int) -> None:
+    """Raise unless an output is an array of 64-bit integers of at most the declared size."""
+    require_array(output, np.int64, shape)
+    # Not by their absolute values: the least integer has none.
+    if output.min(initial=0) < -bound or output.max(initial=0) > bound:
+        raise ValueError(f"its entries are at most {bound} in size")
 
 
 _kinds: dict[str, type[_Signed]] = {}

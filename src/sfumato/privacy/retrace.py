@@ -16,6 +16,7 @@ from typing import Any
 
 from sfumato import noise
 from sfumato.privacy import door
+from sfumato.privacy.canonical import canonical
 from sfumato.privacy.method import AnyMethod, InteractiveMethod
 from sfumato.privacy.primitive import Primitive, Run, StatefulPrimitive
 from sfumato.privacy.session import question_label
@@ -51,7 +52,7 @@ def retrace(method: AnyMethod, public: Any, transcript: Transcript) -> None:
     for mine, theirs in zip_longest(found.entries, transcript.entries):
         _compare_entries(mine, theirs)
     for slice_here, slice_there in zip_longest(found.slices, transcript.slices):
-        if slice_here != slice_there:
+        if not _same(*(cut and vars(cut) for cut in (slice_here, slice_there))):
             odd = slice_there or slice_here
             named = "" if odd is None else "/".join(odd.path)
             raise DoesNotFollow(f"the slice {named!r} of the transcript does not follow")
@@ -64,10 +65,15 @@ def _compare_entries(mine: Entry | None, theirs: Entry | None) -> None:
         missing = "is missing in the transcript" if theirs is None else "is never asked"
         raise DoesNotFollow(f"the measurement {label!r} {missing}")
     for name in ("label", "path", "signature", "cost"):
-        if getattr(mine, name) != getattr(theirs, name):
+        if not _same(getattr(mine, name), getattr(theirs, name)):
             raise DoesNotFollow(f"the {name} of {theirs.label!r} is not that of the method")
     if len(mine.outputs) != len(theirs.outputs):
         raise DoesNotFollow(f"{theirs.label!r} holds more than the method was told")
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Tell whether two plain documents are written alike; for Python 1, 1.0 and True are equal."""
+    return canonical(mine) == canonical(theirs)
 
 
 def _questions(
@@ -97,7 +103,7 @@ class _Prompter:
             raise DoesNotFollow(f"the method asks for {label!r}, which the transcript lacks")
         if entry.label != label:
             raise DoesNotFollow(f"the method asks for {label!r} and not for {entry.label!r}")
-        if entry.path != path or entry.signature != primitive.signature():
+        if entry.path != path or not _same(entry.signature, primitive.signature()):
             raise DoesNotFollow(f"the method asks for {label!r} otherwise than the transcript says")
         return entry
 

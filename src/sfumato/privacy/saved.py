@@ -188,7 +188,7 @@ def _file_line(name: str, widest: int) -> str:
 def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
     """Return the certificate of a folder, as bytes and read, and the files it lists."""
     place = path / certificates.NAME
-    if not place.is_file():
+    if not _is_plain(place):
         raise NotARelease(f"{path} holds no {certificates.NAME}; it is not a saved release")
     content = _content(place, certificates.LARGEST)
     try:
@@ -228,9 +228,13 @@ def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
     method = registry.resolve(document["method"]).from_parameters(document["parameters"])
     facts = registry.resolve(f"public.{document['public']['kind']}")
     public = facts.from_json(json.loads(files[PUBLIC]))
+    transcript = Transcript.from_files(files)
+    recipe = door.Recipe.of(method, public)
+    if recipe != recipe.narrowest(transcript):
+        raise ValueError(f"{PUBLIC} declares more than such a release uses")
     return door.build(
-        door.Recipe.of(method, public),
-        Transcript.from_files(files),
+        recipe,
+        transcript,
         time=document["time"],
         ledger=document["ledger"],
     )
@@ -509,6 +513,8 @@ def _check_files(
     strange = sorted(place.name for place in folder.iterdir() if place.name not in known)
     if strange:
         return Check("files", False, f"{strange[0]} is not part of the certified release")
+    if os.path.lexists(folder / REPORT) and not _is_plain(folder / REPORT):
+        return Check("files", False, f"{REPORT} is not a plain file")
     return Check("files", True, f"all {len(files)} files are as they were certified")
 
 

@@ -141,12 +141,16 @@ def _sections(
 
 #: What a page says of the program that drew it, and no more.
 _GENERATOR = re.compile(
-    r'<meta name="generator" content="(sfumato [0-9a-z.+]{1,40}; Matplotlib [0-9a-z.+]{1,20}; '
-    r'[a-z0-9_]{1,16}-[a-z0-9]{1,16}; [0-9a-f]{8})">'
+    rf'<meta name="generator" content="(sfumato {certificates.VERSION.pattern}; '
+    rf"Matplotlib {certificates.VERSION.pattern}; {certificates.MACHINE.pattern}; "
+    r'[0-9a-f]{8})">'
 )
 _DRAWING = re.compile(r"<svg[ >].*?</svg>", re.DOTALL)
 _TAG = re.compile(r"<(/?[^\s<>/]+)([^<>]*)>")
 _ATTRIBUTE = re.compile(r'([^\s="]+)="([^"]*)"')
+#: What an attribute of a picture may say unless the own page says it too: no address, however it is
+#: written, but places in the page itself.
+_INNER = re.compile(r"(?:[^/\\&@'()]|(?<!url)\(|url\(#|\))*")
 
 
 def _generator() -> str:
@@ -155,7 +159,8 @@ def _generator() -> str:
 
     here = certificates.versions()
     return (
-        f"sfumato {here.get('sfumato', '0')}; Matplotlib {matplotlib.__version__}; "
+        f"sfumato {here.get('sfumato', '0')}; "
+        f"Matplotlib {certificates.public_version(matplotlib.__version__)}; "
         f"{here['machine']}; {here['arithmetic']}"
     )
 
@@ -224,7 +229,8 @@ def _words_of(drawing: str) -> set[str]:
         found.add(name)
         for attribute, value in _ATTRIBUTE.findall(rest):
             found.add(attribute)
-            if ":" in value and attribute.endswith("href"):
+            outside = attribute.endswith("href") and not value.startswith("#")
+            if outside or not _INNER.fullmatch(value):
                 found.add(value)
         if _ATTRIBUTE.sub("", rest).strip(" /\n"):
             found.add(rest)

@@ -97,6 +97,9 @@ def refuse_odd(values: Any, what: str, *, features: bool = False, words: bool = 
     """
     if hasattr(values, "toarray"):
         return  # A sparse matrix, which scikit-learn refuses by its type.
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        # scikit-learn would use what lies under the mask.
+        raise ValueError(f"{what} must not be masked; leave the rows with masked values out")
     named = _columns(values)
     if features and (named is None or any(name is None for name, _ in named)):
         if named is None:

@@ -52,6 +52,7 @@ class Categories(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "values", tuple(self.values))
         texts = all(isinstance(value, str) for value in self.values)
         wholes = all(type(value) is int for value in self.values)
         if not self.values or not (texts or wholes):

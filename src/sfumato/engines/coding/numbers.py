@@ -57,7 +57,7 @@ class Numbers(Coding):
         digits = ".15g" if len(short) == len(self.edges) else ".17g"
         object.__setattr__(self, "_digits", digits)
         if self.decimals is not None:
-            if not 0 <= self.decimals <= 9:
+            if type(self.decimals) is not int or not 0 <= self.decimals <= 9:
                 raise ValueError(f"decimals must be 0 to 9; got {self.decimals}")
             low, high = self._grid
             if (high < low).any():

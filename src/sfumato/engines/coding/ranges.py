@@ -42,7 +42,8 @@ class Integers(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not -(2**63) <= self.low <= self.high < 2**64:
+        flags = any(isinstance(number, bool) for number in (self.low, self.high, self.bins))
+        if flags or not -(2**63) <= self.low <= self.high < 2**64:
             raise ValueError("low and high must be whole numbers of at most 64 bits, low ≤ high")
         if self.low < 0 and self.high >= 2**63:
             raise ValueError("a range with negative numbers must end below 2**63")
