@@ -68,8 +68,6 @@ class PointsPublic(Public):
     person: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.contribution, bool) or not isinstance(self.contribution, int):
-            raise ValueError("max_points must be a whole number from 1")
         super().__post_init__()
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
         names = tuple(self.names) or _default_names(self.dimensions, self.geographic)

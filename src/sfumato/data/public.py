@@ -12,18 +12,11 @@ from typing import Any, ClassVar
 
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
-from sfumato.privacy.parameters import OrNone, Whole
 
 __all__ = ["MOST_RECORDS", "Public", "check_count"]
 
 MOST_RECORDS = 10**15
 """More records than this nobody has; what is computed from their number stays far below 2**63."""
-
-_NUMBERS = {
-    "contribution": Whole(1),
-    "rows": OrNone(Whole(0)),
-    "rows_about": OrNone(Whole(0)),
-}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -200,10 +200,15 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
     for name in document["files"]:
         if Path(name).name != name or len(name) > 200:
             raise NotARelease(f"{place} lists a file outside its folder")
-        if (path / name).is_file():
+        if _is_plain(path / name):
             files[name] = _content(path / name, room)
             room -= len(files[name])
     return content, document, files
+
+
+def _is_plain(place: Path) -> bool:
+    """Tell whether a file is there: no link, whose text could say anything, no pipe or device."""
+    return place.is_file() and not place.is_symlink()
 
 
 def _content(place: Path, most: int) -> bytes:
