@@ -192,6 +192,28 @@ def _csv_text(values: list[Any]) -> str:
     return out.getvalue()
 
 
+def polars_series(values: list[Any]) -> pl.Series:
+    """Return a column whose type Polars takes from its first values.
+
+    What does not fit becomes null there, before anybody else sees it: no such column is tried.
+    """
+    series = pl.Series(values, strict=False)
+    if series.null_count() > sum(written(value) is None for value in values):
+        raise CannotMake
+    return series
+
+
+def arrow_array(values: list[Any]) -> pa.Array:
+    """Return an Arrow array, but none in which PyArrow made time stamps of numbers."""
+    array = pa.array(values, from_pandas=True)
+    dated = all(
+        written(value) is None or isinstance(value, date | np.datetime64) for value in values
+    )
+    if pa.types.is_temporal(array.type) and not dated:
+        raise CannotMake
+    return array
+
+
 FRAMES: dict[str, Callable[[list[Any]], Any]] = {
     "pandas": lambda values: pd.DataFrame({"x": pd.Series(values)}),
     "pandas objects": lambda values: pd.DataFrame({"x": pd.Series(values, dtype=object)}),
@@ -213,16 +235,16 @@ FRAMES: dict[str, Callable[[list[Any]], Any]] = {
         io.StringIO(_csv_text(values)), parse_dates=["x"]
     ),
     "pandas arrow": lambda values: pd.DataFrame(
-        {"x": pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values, from_pandas=True)))}
+        {"x": pd.Series(pd.arrays.ArrowExtensionArray(arrow_array(values)))}
     ),
-    "polars": lambda values: pl.DataFrame({"x": pl.Series(values, strict=False)}),
+    "polars": lambda values: pl.DataFrame({"x": polars_series(values)}),
     "polars from CSV": lambda values: pl.read_csv(
         io.BytesIO(_csv_text(values).encode()), infer_schema_length=None
     ),
     "polars objects": lambda values: pl.DataFrame({"x": pl.Series(values, dtype=pl.Object)}),
-    "pyarrow": lambda values: pa.table({"x": pa.array(values, from_pandas=True)}),
+    "pyarrow": lambda values: pa.table({"x": arrow_array(values)}),
     "pyarrow dictionary": lambda values: pa.table(
-        {"x": pa.array(values, from_pandas=True).dictionary_encode()}
+        {"x": arrow_array(values).dictionary_encode()}
     ),
     "numpy in pandas": lambda values: pd.DataFrame({"x": np.array(values)}),
 }  # fmt: skip
@@ -233,8 +255,8 @@ COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
     "numpy": np.array,
     "numpy objects": lambda values: np.array([*values, None], dtype=object)[:-1],
     "pandas": pd.Series,
-    "polars": lambda values: pl.Series(values, strict=False),
-    "pyarrow": lambda values: pa.array(values, from_pandas=True),
+    "polars": lambda values: polars_series(values),
+    "pyarrow": lambda values: arrow_array(values),
 }
 
 
@@ -263,8 +285,8 @@ def _write_csv(path: Path, values: list[Any]) -> None:
 def _write_parquet(path: Path, values: list[Any]) -> None:
     # As text where the values have no type in common, as a custodian would do.
     try:
-        column = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
+        column = arrow_array(values)
+    except (pa.ArrowException, OverflowError, CannotMake):
         column = pa.array([None if value is None else str(value) for value in values])
     pq.write_table(pa.table({"x": column}), path)
 
@@ -297,7 +319,7 @@ def relation_reader() -> Make:
     def make(values: list[Any], folder: Path, coding: Coding) -> Callable[[], Outcome]:
         schema = Schema(columns=(Column("x", coding),))
         connection = duckdb.connect()
-        table = _guarded(lambda: pa.table({"x": pa.array(values, from_pandas=True)}))
+        table = _guarded(lambda: pa.table({"x": arrow_array(values)}))
         relation = _guarded(lambda: connection.from_arrow(table))
         return lambda: _table_outcome(Table(relation, schema))
 

@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+import sfumato as sf
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy.saved import LARGEST_PAGE, LARGEST_RELEASE, NotARelease, verify
 from tests.privacy.smuggling import read_folder, write_folder
@@ -105,3 +106,10 @@ def bytes_of_booleans():
     import numpy as np
 
     return np.zeros(2, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_number_of_thousands_of_digits_is_refused(name):
+    given = {"epsilon": "1", "delta": "0.001", name: "0.5" + "0" * 3000 + "1"}
+    with pytest.raises(ValueError, match=f"{name} must be .* at most 200 digits"):
+        sf.Marginals(**given)

@@ -34,6 +34,18 @@ class Extreme(ValueError):
     """A number that is allowed and that nothing can be computed with; says what can be."""
 
 
+#: No numerator or denominator is larger: words state a few digits, and nothing may hide in the rest.
+LONGEST = 10**200
+
+
+def read_exact(value: Any) -> Fraction:
+    """Return a number as an exact fraction of a length that people can read."""
+    number = exact(value)
+    if max(abs(number.numerator), number.denominator) > LONGEST:
+        raise Extreme("written with at most 200 digits")
+    return number
+
+
 class Constraint(ABC):
     """What a parameter may be."""
 
@@ -67,7 +79,7 @@ class Positive(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the number as a fraction."""
-        number = exact(value)
+        number = read_exact(value)
         if number <= 0:
             raise ValueError
         if not CLOSEST <= number <= 1 / CLOSEST:
@@ -106,7 +118,7 @@ class Between(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the number as a fraction."""
-        number = exact(value)
+        number = read_exact(value)
         if not self.low < number < self.high:
             raise ValueError
         if min(number - self.low, self.high - number) < self.closest:
