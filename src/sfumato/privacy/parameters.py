@@ -34,7 +34,7 @@ class Extreme(ValueError):
     """A number that is allowed and that nothing can be computed with; says what can be."""
 
 
-#: No numerator or denominator is larger: words state a few digits, and nothing may hide in the rest.
+#: No numerator or denominator is larger: words state few digits, and nothing may hide in others.
 LONGEST = 10**200
 
 
