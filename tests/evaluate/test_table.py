@@ -60,12 +60,19 @@ def test_more_noise_is_further_away(table):
 
 
 def test_tables_that_are_not_released_are_counted_as_missing(table):
-    release = sf.Marginals(epsilon=10, tables=[("age", "sex")]).release(table)
+    release = sf.Marginals(epsilon=10, tables=[("age", "sex"), ("smoker",)]).release(table)
     outcome = evaluate(table, release, ways=(1, 2, 3))
-    assert [len(s.distances) for s in outcome.by_ways] == [2, 1, 0]
-    assert [s.missing for s in outcome.by_ways] == [1, 2, 1]
+    assert [len(s.distances) for s in outcome.by_ways] == [3, 1, 0]
+    assert [s.missing for s in outcome.by_ways] == [0, 2, 1]
     assert outcome.by_ways[2].average is None and outcome.by_ways[2].worst is None
     assert outcome.released.distances[0].name == "age × sex"
+
+
+def test_a_release_is_compared_in_the_columns_that_it_used(table):
+    release = sf.Marginals(epsilon=10, tables=[("age", "sex")]).release(table)
+    outcome = evaluate(table, release, ways=(1, 2))
+    assert [len(s.distances) for s in outcome.by_ways] == [2, 1]
+    assert [s.missing for s in outcome.by_ways] == [0, 0]
 
 
 def test_the_document_says_that_it_is_not_private(table):

@@ -8,14 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.saved import verify
@@ -102,36 +100,36 @@ def test_a_program_without_one_of_its_precautions_is_caught(inject, mode, stride
     assert any("LOST" in text for text in found["wrong"])
 
 
-@pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+RACER = """
+import sys
+from pathlib import Path
+from sfumato.cli.exits import ExitCode, Refusal
+from tests.faults.harness import release_into_a_claimed_folder
+print("ready", flush=True)
+sys.stdin.read()
+try:
+    release_into_a_claimed_folder(Path(sys.argv[1]), lambda text: None)
+except Refusal as refusal:
+    sys.exit(1 if refusal.code is ExitCode.USAGE else 3)
+"""
+
+
 def test_of_several_releases_into_one_folder_one_is_made_and_no_other_is_booked(tmp_path):
-    from tests.faults.harness import release_into_a_claimed_folder
+    import tests.privacy.toy  # noqa: F401 - the method that is released; verify looks it up
 
     Ledger.create(tmp_path / "x.ledger", allow=PureDP(100), unit="row")
-    reader, writer = os.pipe()
-
-    def race():
-        os.close(writer)
-        os.read(reader, 1)  # All start when the pipe is closed.
-        try:
-            release_into_a_claimed_folder(tmp_path, lambda text: None)
-        except Refusal as refusal:
-            return 1 if refusal.code is ExitCode.USAGE else 3
-        return 0
-
-    children = []
-    for _ in range(6):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(60)
-            code = 70
-            try:
-                code = race()
-            finally:
-                os._exit(code)
-        children.append(child)
-    os.close(writer)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    os.close(reader)
+    command = [sys.executable, "-c", RACER, str(tmp_path)]
+    racers = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(6)
+    ]
+    for racer in racers:
+        assert racer.stdout.readline() == b"ready\n"
+    for racer in racers:  # All start when their pipe is closed.
+        racer.stdin.close()
+    codes = [racer.wait(60) for racer in racers]
+    for racer in racers:
+        racer.stdout.close()
     ledger = Ledger.open(tmp_path / "x.ledger")
     assert sorted(codes) == [0, 1, 1, 1, 1, 1]
     assert [entry.status for entry in ledger.history()] == ["released"]

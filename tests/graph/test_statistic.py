@@ -308,7 +308,7 @@ def test_nodes_and_groups_are_called_by_their_names():
     assert released("degree(v)", data, node="Ben").value == 2
     assert released("block('red', 'blue')", data, groups=["red", "blue", "blue"]).value == 1
     vector = released("degrees / 1", data)
-    assert vector.files()["entries.csv"].splitlines()[1] == b"Ada,1.0,0.0,0.0"
+    assert vector.files()["entries.csv"].splitlines()[1] == b"Ada,1,0,0"
 
 
 def test_entries_are_called_by_what_they_run_over_however_many_they_are():

@@ -52,11 +52,13 @@ class RecordAudit(AuditSuite):
             )
 
     def halve_drawn_noise(self, monkeypatch):
-        threshold = Randomized.threshold.fget
+        draw = Randomized.draw
         monkeypatch.setattr(
             Randomized,
-            "threshold",
-            property(lambda p: threshold(Randomized(answers=p.answers, epsilon=2 * p.epsilon))),
+            "draw",
+            lambda p, value, choices: draw(
+                Randomized(answers=p.answers, epsilon=2 * p.epsilon), value, choices
+            ),
         )
 
 

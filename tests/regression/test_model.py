@@ -136,12 +136,13 @@ def test_coefficients_are_told_in_own_units_and_with_how_sure_they_are():
     assert made_up.per("ward", "south") == "south instead of north"
 
 
-def test_a_file_of_coefficients_is_checked_and_older_releases_have_none():
+def test_a_file_of_coefficients_is_checked_and_must_be_there():
     made_up = model(deviation=0.1, covariance=np.diag(np.full(10, 1e-4)))
     files = made_up.files()
     head = files["coefficients.csv"].decode().splitlines()[0]
     assert head == "column,value,adds,standard_deviation"
-    assert made_up.agrees(files) and made_up.agrees({"weights.csv": files["weights.csv"]})
+    assert made_up.agrees(files)
+    assert not made_up.agrees({"weights.csv": files["weights.csv"]})
     assert not made_up.agrees({"coefficients.csv": files["coefficients.csv"]})
     table = pl.read_csv(files["coefficients.csv"])
     for name in ("adds", "standard_deviation"):

@@ -25,7 +25,7 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.data.without import with_rows, without_columns
 from sfumato.evaluate.classifiers import mistakes
 from sfumato.evaluate.regression import ClassErrors, evaluate
-from sfumato.evaluate.sides import check_same_columns
+from sfumato.evaluate.sides import released_columns
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import Number
 from sfumato.regression.model import RegressionModel
@@ -201,7 +201,7 @@ class ModelInversion:
 
 def _answered(table: Table, release: RegressionModel | Classifier) -> Table:
     """Return the records whose target is not missing. Private."""
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     column = table.public.schema.index(release.target)
     coding = table.public.schema.columns[column].coding
     if isinstance(release, Classifier) or release.positive is not None:

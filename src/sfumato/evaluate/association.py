@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
-from sfumato.evaluate.sides import Comparable, check_same_columns, counted, held, side_of
+from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
 
 __all__ = ["Association", "Associations", "associations", "cramers_v"]
 
@@ -104,7 +104,7 @@ def associations(table: Table, release: Comparable) -> Associations:
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     names, sizes = table.public.columns, table.public.sizes
     pairs = [
         pair

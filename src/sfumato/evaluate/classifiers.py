@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.errors import importing
-from sfumato.evaluate.sides import check_same_columns
+from sfumato.evaluate.sides import released_columns
 from sfumato.tabular.classifier import Classifier
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -100,7 +100,7 @@ def mistakes(table: Table, release: Classifier) -> Mistakes:
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     task = release.task
     codes = _codes(table)
     truth = task.positive[codes[:, task.target]]
@@ -145,7 +145,7 @@ def train_and_test(
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     public = table.public
     column = public.schema.index(target)
     classes = _classes(public, target, positive)
@@ -154,7 +154,7 @@ def train_and_test(
         tested = noise.generator(0).permutation(len(private)) < -(-len(private) // TESTED)
         learnt, judged = private[~tested], private[tested]
     else:
-        check_same_columns(test, release)
+        test = released_columns(test, release)
         learnt, judged = private, _codes(test)
     released = release.published_codes if isinstance(release, SyntheticTable) else _codes(release)
     truth = classes[judged[:, column]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
-from sfumato.evaluate.sides import Comparable, check_same_columns, counted, held, side_of
+from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
 
 __all__ = ["RangeError", "RangeErrors", "ordered_columns", "range_errors"]
 
@@ -115,7 +115,7 @@ def range_errors(
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     public = table.public
     generator = noise.generator(0) if generator is None else generator
     sets = _sets(public, release)

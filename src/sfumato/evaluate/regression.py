@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import Table
 from sfumato.evaluate.regression_metrics import spearman
-from sfumato.evaluate.sides import check_same_columns
+from sfumato.evaluate.sides import released_columns
 from sfumato.evaluate.warning import WARNING
 from sfumato.regression.design import Design, centres
 from sfumato.regression.model import RegressionModel
@@ -122,7 +122,7 @@ def evaluate(table: Table, release: RegressionModel) -> NumberErrors | ClassErro
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     return _classes(table, release) if release.positive is not None else _numbers(table, release)
 
 

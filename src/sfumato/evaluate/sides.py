@@ -17,7 +17,7 @@ from sfumato.engines.memory import CodeTable, code_type
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.synthetic import SyntheticTable
 
-__all__ = ["Comparable", "Side", "check_same_columns", "code_table", "counted", "side_of"]
+__all__ = ["Comparable", "Side", "code_table", "counted", "released_columns", "side_of"]
 
 Comparable = NoisyTables | SyntheticTable | Table
 """What a private table can be compared with: released counts, released rows, or other rows."""
@@ -91,9 +91,15 @@ class Described(Protocol):
         """What is public about it."""
 
 
-def check_same_columns(table: Table, release: Described) -> None:
-    """Raise unless the table and the release speak of the same columns and values."""
-    mine, theirs = table.public.schema, release.public.schema
+def released_columns(table: Table, release: Described) -> Table:
+    """Return a table with the columns of a release; raise unless they have the same values.
+
+    A release publishes the columns that it used, which need not be all of the table.
+    """
+    theirs = release.public.schema
+    if set(theirs.names) < set(table.public.columns):
+        table = table.only(theirs.names)
+    mine = table.public.schema
     if [c.coding for c in mine.columns] != [c.coding for c in theirs.columns] or (
         mine.names != theirs.names
     ):
@@ -101,3 +107,4 @@ def check_same_columns(table: Table, release: Described) -> None:
             "the release was made with another schema than this table has; evaluate it with the "
             "schema it was made with"
         )
+    return table

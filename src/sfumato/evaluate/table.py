@@ -21,7 +21,7 @@ from sfumato.data.table import Table
 from sfumato.evaluate.association import Associations, associations
 from sfumato.evaluate.classifiers import Classification, train_and_test
 from sfumato.evaluate.ranges import RangeErrors, range_errors
-from sfumato.evaluate.sides import Comparable, check_same_columns, counted, held, side_of
+from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
 from sfumato.evaluate.warning import WARNING
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.synthetic import SyntheticTable
@@ -246,7 +246,7 @@ def evaluate(
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     most = len(table.public.columns)
     if any(not 1 <= number <= most for number in ways):
         raise ValueError(f"ways must be from 1 to the number of columns, {most}; got {list(ways)}")
@@ -277,5 +277,5 @@ def average_total_variation(table: Table, release: Comparable, *, ways: int) -> 
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    check_same_columns(table, release)
+    table = released_columns(table, release)
     return _of_ways(table, release, ways).average

@@ -124,7 +124,6 @@ def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee
 
 def prepare(method: AnyMethod, public: Any) -> Recipe:
     """Check everything that can be checked without data or budget, and write down the recipe."""
-    refuse_broken_fork()
     method.check(public)
     check_headline(method)
     method.plan(public)
@@ -487,6 +486,7 @@ def release(
         Given about how many bytes the release will be saved in, raises if there is no room for
         them; called before anything is booked or measured.
     """
+    refuse_broken_fork()
     data = narrowed(method, data)
     recipe = prepare(method, data.public)
     sizes = try_out(recipe)
@@ -549,6 +549,7 @@ def recover(ledger: Ledger, number: int) -> Release:
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
+    refuse_broken_fork()
     public = narrowed(method, public)
     recipe = prepare(method, public)
     transcript = run(method, public.made_up(rows, generator), Sampler())
@@ -559,6 +560,7 @@ def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: Ledger 
     """Book the total of a session and open its budget."""
     from sfumato.privacy.session import Session
 
+    refuse_broken_fork()
     recipe = prepare(method, data.public)
     booking = Booking(method, data, ledger, "session", room=len(recipe.facts))
     budget, account = _opened(method, data.public, Sampler(), booked=booking.booked)

@@ -22,6 +22,7 @@ from sfumato.noise.bits import bits
 from sfumato.privacy import ledger_witness as witness
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.canonical import digest as sha256
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee, Relation, Unit
 from sfumato.privacy.ledger_account import (
     OUTCOMES,
@@ -635,9 +636,10 @@ def _absolute(path: str | os.PathLike[str]) -> Path:
 def _name(path: Path) -> str:
     """Return the name of a file as text that any file can hold.
 
-    A name that is not UTF-8 has no text: what cannot be told of it becomes a question mark.
+    A name that is not UTF-8 has no text: what cannot be told of it becomes a question mark. Control
+    characters are written as codes, since certificates have no room for them.
     """
-    return path.name.encode("utf-8", errors="replace").decode("utf-8")
+    return escape(path.name.encode("utf-8", errors="replace").decode("utf-8"))
 
 
 def _now() -> str:
