@@ -81,6 +81,8 @@ def _inline(figure: Any) -> str:
     with warnings.catch_warnings():
         # Texts are drawn by the reader's fonts: what Matplotlib's own font lacks does not matter.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
+        # Said by Matplotlib before 3.11 of scripts that it does not join letter by letter.
+        warnings.filterwarnings("ignore", "Matplotlib currently does not support")
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     body = text[text.index("<svg") :]
