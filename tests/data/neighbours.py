@@ -195,10 +195,12 @@ def _csv_text(values: list[Any]) -> str:
 def polars_series(values: list[Any]) -> pl.Series:
     """Return a column whose type Polars takes from its first values.
 
-    What does not fit becomes null there, before anybody else sees it: no such column is tried.
+    What does not fit becomes null or loses its decimals there, before anybody else sees it: no such
+    column is tried.
     """
     series = pl.Series(values, strict=False)
-    if series.null_count() > sum(written(value) is None for value in values):
+    cut = series.dtype.is_integer() and any(isinstance(v, float | Decimal) for v in values)
+    if cut or series.null_count() > sum(written(value) is None for value in values):
         raise CannotMake
     return series
 

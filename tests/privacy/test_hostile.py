@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -225,9 +226,12 @@ def _data(document, files):
 def test_small_numbers_are_not_said_as_large_ones():
     primitive = GeometricNoise(shape=(2,), sensitivity=1, epsilon=1)
     primitive.check_output(np.array([1, 2]))
-    primitive.check_output(np.array([1, 2**70], dtype=object))
-    with pytest.raises(ValueError, match="64 bits"):
-        primitive.check_output(np.array([1, 2], dtype=object))
+    for said in ([1, 2], [1, 2**70]):
+        with pytest.raises(ValueError, match="64 bits"):
+            primitive.check_output(np.array(said, dtype=object))
+    # Noise this wide is drawn in numbers of any size, small ones among them.
+    wide = GeometricNoise(shape=(2,), sensitivity=1, epsilon=Fraction(1, 10**15))
+    wide.check_output(np.array([1, 2**70], dtype=object))
 
 
 def test_the_least_integer_is_no_entry_of_a_direction():

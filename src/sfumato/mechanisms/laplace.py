@@ -110,7 +110,8 @@ class GeometricNoise(Primitive):
 
     def check_output(self, output: Any) -> None:
         """Raise unless an output is an array of integers of the declared shape."""
-        require_integers(output, self.shape)
+        # Noise of a smaller scale stays within 64 bits.
+        require_integers(output, self.shape, wide=self.scale > 2**40)
 
     def log_probability(self, value: NDArray[np.int64], output: NDArray[np.int64]) -> float:
         """Return the log-probability of an output."""
