@@ -94,7 +94,7 @@ def require_array(output: Any, kind: type[np.generic], shape: tuple[int, ...]) -
 
 
 def require_integers(output: Any, shape: tuple[int, ...], *, wide: bool = True) -> None:
-    """Raise unless an output is an array of integers, of 64 bits or, where noise is wide, of any."""
+    """Raise unless an output is an array of integers: of 64 bits, or of any where noise is wide."""
     if getattr(output, "dtype", None) == np.object_:
         if not wide:
             raise ValueError("whole numbers of 64 bits are said in an array of them")
