@@ -210,6 +210,7 @@ def test_time_stamps_that_duckdb_cannot_count_are_refused_by_both_engines(tmp_pa
 def test_the_largest_whole_numbers_of_duckdb_stay_large():
     import duckdb
 
-    relation = duckdb.connect().sql(f"SELECT {2**128 - 1}::UHUGEINT AS x")
+    connection = duckdb.connect()
+    relation = connection.sql(f"SELECT {2**128 - 1}::UHUGEINT AS x")
     table = Table(relation, {"x": Numbers(edges=(0, 1, 2), outside="clamp")})
     assert table.counts.codes(0).tolist() == [1]
