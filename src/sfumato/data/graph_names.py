@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.reading import UNREADABLE, series_of
+from sfumato.engines.reading import EXACT, UNREADABLE, series_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +26,6 @@ Mask = NDArray[np.bool_]
 
 #: How a whole number of at most 64 bits is written; the decimals are those of a column of doubles.
 _WHOLE = r"^(-?(?:0|[1-9][0-9]{0,18}))(?:\.0+)?$"
-#: Doubles from here on do not tell one whole number from the next.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def _from_floats(series: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Return the whole numbers among doubles, and the others as Python writes them."""
     import polars as pl
 
-    near = series.is_finite() & (series.abs() < _EXACT)
+    near = series.is_finite() & (series.abs() < EXACT)
     whole = (near & (series == series.floor())).fill_null(False)
     broken = (near & ~whole).fill_null(False)
     wholes = pl.select(pl.when(whole).then(series)).to_series().cast(pl.Int64)
