@@ -509,15 +509,21 @@ def bad_file(case: int, reader: Reader, content: bytes) -> bytes:
 
 
 def try_case(case: int, reader: Reader) -> tuple[Ending, Finding | None]:
-    """Damage the reader's file by the number of the case, run a command, restore all files."""
-    draw = random.Random(f"{case} {reader.name}")
+    """Damage the reader's file by the number of the case and run a command."""
+    content = bad_file(case, reader, Path(reader.file).read_bytes())
+    return try_file(content, reader, random.Random(f"{case} {reader.name}"), case)
+
+
+def try_file(
+    content: bytes, reader: Reader, draw: random.Random, case: int = 0
+) -> tuple[Ending, Finding | None]:
+    """Put something in the place of the reader's file, run a command, restore all files."""
     command = draw.choice(reader.commands)
     place = Path(reader.file)
-    content = place.read_bytes()
     certificate = Path(reader.release, "certificate.json")
-    sealed = certificate.read_bytes() if reader.release else b""
+    good, sealed = place.read_bytes(), certificate.read_bytes() if reader.release else b""
     kept = _kept()
-    place.write_bytes(bad_file(case, reader, content))
+    place.write_bytes(content)
     if reader.release and draw.random() < 0.7:
         _certify(certificate, place)
     try:
@@ -529,7 +535,7 @@ def try_case(case: int, reader: Reader) -> tuple[Ending, Finding | None]:
             strange.unlink()
         for name, old in kept.items():
             name.write_bytes(old)
-        place.write_bytes(content)
+        place.write_bytes(good)
 
 
 def _kept() -> dict[Path, bytes]:

@@ -24,6 +24,8 @@ import sfumato as sf
 
 #: Neighbours for each kind of source; a long run asks for more.
 TRIALS = int(os.environ.get("SFUMATO_NEIGHBOURS", "200"))
+#: Neighbours of one graph.
+EACH = 5
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0+)?")
 #: Values that change the type of what holds them, none of them with a separator or a comment sign.
@@ -130,53 +132,60 @@ IN_TABLES = {
 
 
 def neighbours(seed):
-    """Return some edges, one more, and where it is put."""
+    """Return some edges, and further ones, each with where it is put."""
     draw = np.random.default_rng(seed)
     names = PLAIN[draw.choice(list(PLAIN))]
     pairs = [tuple(names[place] for place in draw.integers(8, size=2)) for _ in range(6)]
-    odd = tuple(ODD[place] for place in draw.integers(len(ODD), size=2))
-    one = (names[draw.integers(8)], odd[1]) if draw.integers(2) else odd
-    return pairs, one, int(draw.integers(7)), draw
+    further = []
+    for _ in range(EACH):
+        odd = tuple(ODD[place] for place in draw.integers(len(ODD), size=2))
+        one = (names[draw.integers(8)], odd[1]) if draw.integers(2) else odd
+        further.append((one, int(draw.integers(7))))
+    return pairs, further, draw
 
 
-def check_pair(build, seed):
-    """Compare what is read of a graph and of its neighbour."""
-    pairs, one, place, draw = neighbours(seed)
-    more = [*pairs[:place], one, *pairs[place:]]
-    names = {name_of(end) for pair in more for end in pair} | {"nobody", 99}
-    declared = list(names)
+def check_pairs(build, seed):
+    """Compare what is read of a graph and of its neighbours."""
+    pairs, further, draw = neighbours(seed)
+    everyone = [*pairs, *(one for one, _ in further)]
+    declared = list({name_of(end) for pair in everyone for end in pair} | {"nobody", 99})
+    order = tuple(sorted(declared, key=lambda name: (isinstance(name, str), name)))
     draw.shuffle(declared)
-    here = build(pairs, declared)
+    here, least = build(pairs, declared), build(pairs, "named")
     truth = {edge_of(pair) for pair in pairs if len(edge_of(pair)) == 2}
-    order = tuple(sorted(names, key=lambda name: (isinstance(name, str), name)))
     assert here.public.labels == order and edges_of(here) == truth
-    refusal = ""
-    try:
-        there = build(more, declared)
-        named = build(more, "named")
-    except sf.DataError as refused:
-        refusal = str(refused)
-    if refusal:
-        # What holds the edges changed the value of that one beyond recognition, and of no other.
-        assert re.search(rf"row {place + 1}\b(?! and)", refusal), refusal
-        return
-    assert there.public == here.public
-    added = {edge_of(one)} if len(edge_of(one)) == 2 else set()
-    assert edges_of(there) == truth | added
-    least = build(pairs, "named").public
-    assert not there.public.named_by_edges and named.public.named_by_edges
-    for public, known in ((least, pairs), (named.public, more)):
-        found = {name_of(end) for pair in known for end in pair}
-        assert public.labels == tuple(name for name in order if name in found)
-    assert edges_of(named) == edges_of(there)
+    check_names(least, pairs, order)
+    for one, place in further:
+        more = [*pairs[:place], one, *pairs[place:]]
+        refusal = ""
+        try:
+            there = build(more, declared)
+            named = build(more, "named")
+        except sf.DataError as refused:
+            refusal = str(refused)
+        if refusal:
+            # What holds the edges changed the value of that one beyond recognition, and no other.
+            assert re.search(rf"row {place + 1}\b(?! and)", refusal), refusal
+            continue
+        assert there.public == here.public and not there.public.named_by_edges
+        added = {edge_of(one)} if len(edge_of(one)) == 2 else set()
+        assert edges_of(there) == truth | added == edges_of(named)
+        check_names(named, more, order)
+
+
+def check_names(graph, pairs, order):
+    """Demand that a graph that took its nodes from its edges says so and orders them by name."""
+    found = {name_of(end) for pair in pairs for end in pair}
+    assert graph.public.named_by_edges
+    assert graph.public.labels == tuple(name for name in order if name in found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", IN_MEMORY)
 def test_an_edge_more_in_memory(kind):
     make = IN_MEMORY[kind]
-    for seed in range(TRIALS):
-        check_pair(lambda pairs, nodes: sf.Graph(make(pairs), nodes), seed)
+    for seed in range(TRIALS // EACH):
+        check_pairs(lambda pairs, nodes: sf.Graph(make(pairs), nodes), seed)
 
 
 @pytest.mark.slow
@@ -191,8 +200,8 @@ def test_an_edge_more_in_a_file(kind, tmp_path):
         skip = 0 if columns is None else None
         return sf.read_graph(path, nodes, columns=columns, skip_lines=skip)
 
-    for seed in range(TRIALS):
-        check_pair(build, seed)
+    for seed in range(TRIALS // EACH):
+        check_pairs(build, seed)
 
 
 @pytest.mark.parametrize("kind", ["coo_array", "csr_array", "csc_matrix", "dense"])
