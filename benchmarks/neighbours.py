@@ -48,6 +48,7 @@ def main() -> None:
     print(f"{'reader and input':32} {'compared':>9} {'refused':>9} {'no input':>9} {'differ':>7}")
     whole: Counter[str] = Counter()
     failed = 0
+    os.environ["RUST_BACKTRACE"] = "0"
     with get_context("spawn").Pool(options.processes) as pool:
         tasks = [(name, options.pairs) for name in names]
         for name, tally, found in pool.imap(try_reader, tasks):

@@ -195,14 +195,31 @@ def _csv_text(values: list[Any]) -> str:
 def polars_series(values: list[Any]) -> pl.Series:
     """Return a column whose type Polars takes from its first values.
 
-    What does not fit becomes null or loses its decimals there, before anybody else sees it: no such
-    column is tried.
+    What does not fit becomes null, loses digits or hours, or becomes a time or a number there,
+    before anybody else sees it: no such column is tried.
     """
     series = pl.Series(values, strict=False)
-    cut = series.dtype.is_integer() and any(isinstance(v, float | Decimal) for v in values)
-    if cut or series.null_count() > sum(written(value) is None for value in values):
+    kind = series.dtype
+    stamps = [v for v in values if isinstance(v, date | np.datetime64)]
+    lost = series.null_count() > sum(written(value) is None for value in values)
+    if stamps and kind != pl.Object:
+        days = all(type(v) is date for v in stamps)
+        lost = lost or not kind.is_temporal() or (kind == pl.Date and not days)
+    if lost or any(map(_changed, values, series.to_list())):
         raise CannotMake
     return series
+
+
+def _changed(given: Any, kept: Any) -> bool:
+    """Tell whether a number became another one, or none; rounding to a double is no change."""
+    if not isinstance(given, int | float | Decimal | np.number) or written(given) is None:
+        return False
+    if not isinstance(kept, int | float | Decimal):
+        return isinstance(kept, date | timedelta)
+    try:
+        return float(kept) != float(given)
+    except OverflowError:
+        return False
 
 
 def arrow_array(values: list[Any]) -> pa.Array:
