@@ -223,12 +223,15 @@ def _changed(given: Any, kept: Any) -> bool:
 
 
 def arrow_array(values: list[Any]) -> pa.Array:
-    """Return an Arrow array, but none in which PyArrow made time stamps of numbers."""
+    """Return an Arrow array, but none in which PyArrow made times of numbers, or days of times."""
     array = pa.array(values, from_pandas=True)
     dated = all(
         written(value) is None or isinstance(value, date | np.datetime64) for value in values
     )
+    days = not any(isinstance(value, datetime | np.datetime64) for value in values)
     if pa.types.is_temporal(array.type) and not dated:
+        raise CannotMake
+    if pa.types.is_date(array.type) and not days:
         raise CannotMake
     return array
 
