@@ -120,16 +120,12 @@ def run_child(
                 os.write(writer, said.encode() + b"\0")
 
             warnings.simplefilter("ignore")
-            watched = NoisyTally._measure, Asker._ask
+            watched = Tally.counts
 
-            def measure(self, data, budget):  # type: ignore[no-untyped-def]
-                if data is DATA:
+            def counts(self):  # type: ignore[no-untyped-def]
+                if self is DATA:
                     tell("measured")
-                return watched[0](self, data, budget)
-
-            def ask(self, data, budget, question, number):  # type: ignore[no-untyped-def]
-                tell("measured")
-                return watched[1](self, data, budget, question, number)
+                return watched(self)
 
             kept = door.Booking.keep
 
@@ -138,7 +134,7 @@ def run_child(
                 if self.kept is not None:
                     tell("kept")
 
-            NoisyTally._measure, Asker._ask, door.Booking.keep = measure, ask, keep  # type: ignore
+            Tally.counts, door.Booking.keep = counts, keep  # type: ignore[method-assign]
             try:
                 work(tell)
                 code = 0

@@ -154,17 +154,14 @@ def test_what_breaks_on_made_up_data_breaks_before_it_costs(data, ledger, monkey
 
 @pytest.mark.parametrize("kind", [SliceExceeded, BudgetClosed, SeededDraw, SystemExit])
 def test_only_the_books_own_refusals_are_repeated(data, ledger, monkeypatch, kind):
-    original = Asker._ask
-
-    def loud(self, data, budget, question, number):
+    def loud(self, data):
         raise kind(f"secret {data.codes}")
 
     session = Asker(epsilon=1).open(data)
-    monkeypatch.setattr(Asker, "_ask", loud)
+    monkeypatch.setattr(toy.OneCount, "answer", loud)
     with pytest.raises(door.MeasurementFailed) as caught:
         session.ask(0)
     assert "secret" not in str(caught.value) and caught.value.__context__ is None
-    monkeypatch.setattr(Asker, "_ask", original)
 
 
 def test_a_release_survives_a_ledger_that_cannot_be_told(data, ledger, monkeypatch):
@@ -251,17 +248,15 @@ class TestSession:
     def test_a_breakdown_holds_no_private_value_and_the_session_goes_on(self, data, monkeypatch):
         session = Asker(epsilon=1).open(data)
         first = session.ask(0)
-        original = Asker._ask
 
-        def broken(self, data, budget, question, number):
-            budget.take("1/4", str(number))
+        def broken(self, data):
             raise ValueError(f"secret {data.codes}")
 
-        monkeypatch.setattr(Asker, "_ask", broken)
-        with pytest.raises(door.MeasurementFailed) as caught:
-            session.ask(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(toy.OneCount, "answer", broken)
+            with pytest.raises(door.MeasurementFailed) as caught:
+                session.ask(1)
         assert "secret" not in str(caught.value) and caught.value.__context__ is None
-        monkeypatch.setattr(Asker, "_ask", original)
         second = session.ask(2)
         assert session.close().counts.tolist() == [first, second]
 
@@ -289,14 +284,12 @@ class TestSession:
 
 
 def test_interrupting_a_release_leaves_it_booked(data, ledger, monkeypatch):
-    original = NoisyTally._measure
-
-    def interrupted(self, data, budget):
-        original(self, data, budget)
+    def interrupted(self, data):
         if data.codes.size > 1:
             raise KeyboardInterrupt
+        return data.counts()
 
-    monkeypatch.setattr(NoisyTally, "_measure", interrupted)
+    monkeypatch.setattr(toy.TallyCounts, "answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         NoisyTally(epsilon=0.5).release(data, ledger=ledger)
     assert ledger.spent == PureDP("0.5")

@@ -7,6 +7,7 @@ import pytest
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.program import Ask
 from sfumato.privacy.record import Diverged, record, replay
 from tests.privacy import toy
 from tests.privacy.toy import NoisyTally, Tally, TallyPublic
@@ -57,15 +58,19 @@ def test_control_flow_that_depends_on_the_data_is_found():
 
 
 def test_a_method_that_swallows_the_divergence_is_found():
+    public_counts = np.zeros(3, dtype=np.int64)
+
     @dataclass(frozen=True, kw_only=True)
     class Swallower(NoisyTally):
-        def _measure(self, data, budget):
-            first, second = ("hi", "lo") if data.codes.size >= 4 else ("lo", "hi")
-            noise = GeometricNoise(shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1, 2))
+        def program(self, public, budget):
+            noise = GeometricNoise(shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1, 4))
+            yield Ask(budget, noise, toy.LeakingCounts(), "leak")
+            many = toy.BACK_ROOM["data"].codes.size >= 4
+            first, second = ("hi", "lo") if many else ("lo", "hi")
             try:
-                budget.measure(noise, data.counts(), label=first)
+                budget.measure(noise, public_counts, label=first)
             except BaseException:
-                budget.measure(noise, data.counts(), label=second)
+                budget.measure(noise, public_counts, label=second)
 
     method = Swallower(epsilon=1)
     with pytest.raises(Diverged):
@@ -85,11 +90,11 @@ def test_a_published_field_that_a_primitive_does_not_compare_is_found():
 
     @dataclass(frozen=True, kw_only=True)
     class Chatterbox(NoisyTally):
-        def _measure(self, data, budget):
-            noise = Chatty(
-                shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1), remark=data.codes.size
-            )
-            budget.measure(noise, data.counts(), label="counts")
+        def program(self, public, budget):
+            half = {"shape": (3,), "sensitivity": Fraction(1), "epsilon": Fraction(1, 2)}
+            yield Ask(budget, GeometricNoise(**half), toy.LeakingCounts(), "leak")
+            noise = Chatty(**half, remark=toy.BACK_ROOM["data"].codes.size)
+            yield Ask(budget, noise, toy.TallyCounts(), "counts")
 
     method = Chatterbox(epsilon=1)
     with pytest.raises(Diverged):

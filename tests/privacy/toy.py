@@ -17,9 +17,9 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import InteractiveMethod, Method
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.program import FINISH, Ask, Program, Query
 from sfumato.privacy.release import Release
 from sfumato.privacy.session import question_label
-from sfumato.privacy.transcript import Transcript
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,24 @@ class Tally:
         return hmac.digest(key, self.codes.tobytes(), "sha256")
 
 
+@dataclass(frozen=True)
+class TallyCounts(Query):
+    """How often each value occurs."""
+
+    def answer(self, data: Tally) -> np.ndarray:
+        return data.counts()
+
+
+@dataclass(frozen=True)
+class OneCount(Query):
+    """How often one value occurs."""
+
+    value: int
+
+    def answer(self, data: Tally) -> np.ndarray:
+        return data.counts()[self.value : self.value + 1]
+
+
 class TallyRelease(Release):
     kind = "tally"
 
@@ -108,38 +126,77 @@ class NoisyTally(Method[Tally, TallyRelease]):
             epsilon=budget.remaining.epsilon,
         )
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        budget.measure(self._noise(data.public, budget), data.counts(), label="counts")
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        counts = yield Ask(budget, self._noise(public, budget), TallyCounts(), "counts")
+        return TallyRelease(counts)
 
-    def _build(self, public: TallyPublic, transcript: Transcript) -> TallyRelease:
-        return TallyRelease(transcript["counts"])
+
+#: What queries that break the rules put aside.
+BACK_ROOM: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class LeakingCounts(TallyCounts):
+    """Put the data aside while they are counted, where a program could find them."""
+
+    def answer(self, data: Tally) -> np.ndarray:
+        BACK_ROOM["data"] = data
+        return data.counts()
+
+
+@dataclass(frozen=True)
+class HidingCounts(TallyCounts):
+    """Hide the true counts on the method."""
+
+    method: Any
+
+    def answer(self, data: Tally) -> np.ndarray:
+        object.__setattr__(self.method, "hidden", data.counts())
+        return data.counts()
+
+
+@dataclass(frozen=True)
+class ScribblingCounts(TallyCounts):
+    """Write the number of rows into the method's parameters and into the public part."""
+
+    method: Any
+
+    def answer(self, data: Tally) -> np.ndarray:
+        counts = data.counts()
+        object.__setattr__(self.method, "note", int(data.codes.size))
+        object.__setattr__(data.public, "values", 4)
+        object.__setattr__(data.public, "contribution", int(data.codes.size))
+        object.__setattr__(data.public, "contribution", 1)
+        return counts
+
+
+@dataclass(frozen=True)
+class BreakingCounts(TallyCounts):
+    """Break down with a private value in the message, but not on one made-up row."""
+
+    def answer(self, data: Tally) -> np.ndarray:
+        if data.codes.size > 1:
+            raise KeyError(f"secret {data.codes.tolist()}")
+        return data.counts()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Smuggler(NoisyTally):
     """Hides the true counts on itself while it measures, and publishes them."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        super()._measure(data, budget)
-        object.__setattr__(self, "hidden", data.counts())
-
-    def _build(self, public: TallyPublic, transcript: Transcript) -> TallyRelease:
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        yield Ask(budget, self._noise(public, budget), HidingCounts(self), "counts")
+        yield FINISH
         return TallyRelease(self.hidden)
-
-
-BACK_ROOM: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BackRoom(NoisyTally):
     """Hides the true counts in a module variable, and publishes them."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        super()._measure(data, budget)
-        BACK_ROOM["counts"] = data.counts()
-
-    def _build(self, public: TallyPublic, transcript: Transcript) -> TallyRelease:
-        return TallyRelease(BACK_ROOM.get("counts", transcript["counts"]))
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        counts = yield Ask(budget, self._noise(public, budget), LeakingCounts(), "counts")
+        return TallyRelease(BACK_ROOM["data"].counts() if BACK_ROOM else counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +205,9 @@ class Scribbler(NoisyTally):
 
     note: int = parameter(Whole(0), 1)
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        super()._measure(data, budget)
-        object.__setattr__(self, "note", int(data.codes.size))
-        object.__setattr__(data.public, "values", 4)
-        object.__setattr__(data.public, "contribution", int(data.codes.size))
-        object.__setattr__(data.public, "contribution", 1)
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        counts = yield Ask(budget, self._noise(public, budget), ScribblingCounts(self), "counts")
+        return TallyRelease(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,44 +222,45 @@ class Understater(NoisyTally):
 class SlicePeeker(NoisyTally):
     """Publishes the number of rows in the name of a slice."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        part = budget.take("1/2", f"slice {data.codes.size}")
-        noise = GeometricNoise(
-            shape=(data.public.values,), sensitivity=Fraction(1), epsilon=Fraction(1, 2)
-        )
-        budget.measure(noise, data.counts(), label="counts")
-        assert part.limit
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        part = budget.take("1/2", "first")
+        counts = yield Ask(part, self._noise(public, part), LeakingCounts(), "counts")
+        budget.take("1/2", f"slice {BACK_ROOM['data'].codes.size}")
+        return TallyRelease(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spendthrift(NoisyTally):
     """Measures twice with the whole budget, but not on one made-up row."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        noise = self._noise(data.public, budget)
-        budget.measure(noise, data.counts(), label="counts")
-        if data.codes.size > 1:
-            budget.measure(noise, data.counts(), label="again")
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        noise = self._noise(public, budget)
+        counts = yield Ask(budget, noise, LeakingCounts(), "counts")
+        if BACK_ROOM["data"].codes.size > 1:
+            yield Ask(budget, noise, TallyCounts(), "again")
+        return TallyRelease(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clumsy(NoisyTally):
     """Breaks down with a private value in its message, but not on one made-up row."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        super()._measure(data, budget)
-        if data.codes.size > 1:
-            raise KeyError(f"secret {data.codes.tolist()}")
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        counts = yield Ask(budget, self._noise(public, budget), BreakingCounts(), "counts")
+        return TallyRelease(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Peeker(NoisyTally):
     """Lets the data decide how much noise there is."""
 
-    def _measure(self, data: Tally, budget: Budget) -> None:
-        share = Fraction(1, 2) if data.codes.size > 3 else Fraction(1)
-        half = budget.take(share, "part")
-        half.measure(self._noise(data.public, half), data.counts(), label="counts")
+    def program(self, public: TallyPublic, budget: Budget) -> Program[TallyRelease]:
+        first = budget.take("1/2", "first")
+        yield Ask(first, self._noise(public, first), LeakingCounts(), "first")
+        share = Fraction(1, 4) if BACK_ROOM["data"].codes.size > 3 else Fraction(1, 2)
+        part = budget.take(share, "part")
+        counts = yield Ask(part, self._noise(public, part), TallyCounts(), "counts")
+        return TallyRelease(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,30 +290,43 @@ class Asker(InteractiveMethod[Tally, TallyRelease]):
             raise ValueError("no such value")
         return int(question)
 
-    def _ask(self, data: Tally, budget: Budget, question: int, number: int) -> None:
+    def answer(
+        self, public: TallyPublic, budget: Budget, question: int, number: int
+    ) -> Program[int]:
         share = budget.take(Fraction(1, 4), str(number))
         noise = GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=share.remaining.epsilon)
-        counts = data.counts()[question : question + 1]
-        share.measure(noise, counts, label=question_label(number, question))
+        label = question_label(number, question)
+        noisy = yield Ask(share, noise, self._query(question), label)
+        return int(noisy[0])
 
-    def _answer(
-        self, public: TallyPublic, transcript: Transcript, question: int, number: int
-    ) -> int:
-        return int(transcript[question_label(number, question)][0])
+    def _query(self, question: int) -> OneCount:
+        return OneCount(question)
 
-    def _build(self, public: TallyPublic, transcript: Transcript) -> TallyRelease:
-        return TallyRelease([int(entry.outputs[0][0]) for entry in transcript])
+    def collect(self, public: TallyPublic, questions: Any, answers: Any) -> TallyRelease:
+        return TallyRelease(answers)
+
+
+@dataclass(frozen=True)
+class HidingCount(OneCount):
+    """Hide the true counts on the method."""
+
+    method: Any
+
+    def answer(self, data: Tally) -> np.ndarray:
+        object.__setattr__(self.method, "seen", data.counts())
+        return super().answer(data)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PeekingAsker(Asker):
     """Keeps the true counts for its answer."""
 
-    def _ask(self, data: Tally, budget: Budget, question: int, number: int) -> None:
-        super()._ask(data, budget, question, number)
-        object.__setattr__(self, "seen", data.counts())
+    def _query(self, question: int) -> OneCount:
+        return HidingCount(question, self)
 
-    def _answer(
-        self, public: TallyPublic, transcript: Transcript, question: int, number: int
-    ) -> int:
+    def answer(
+        self, public: TallyPublic, budget: Budget, question: int, number: int
+    ) -> Program[int]:
+        yield from super().answer(public, budget, question, number)
+        yield FINISH
         return int(self.seen[question])

@@ -35,8 +35,16 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger_store import LedgerError
+from sfumato.privacy.program import (
+    DoesNotFollow,
+    Prompter,
+    require_same,
+    run_on_data,
+    run_on_transcript,
+)
 from sfumato.privacy.release import Provenance, Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
+from sfumato.privacy.transcript import Entry as TranscriptEntry
 from sfumato.privacy.unsaved import Kept, Reserve
 
 if TYPE_CHECKING:
@@ -186,7 +194,7 @@ def build(
     guarantee = promise(method, public, transcript.marks)
     if ledger is not None:
         guarantee = guarantee.composed_in(ledger["reference"])
-    release: Release = method._build(public, transcript)
+    release: Release = follow(method, public, transcript)
     release._provenance = Provenance(
         method=method,
         public=public,
@@ -197,6 +205,70 @@ def build(
         ledger=ledger,
     )
     return release
+
+
+def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
+    """Run a method with a transcript in place of data, and return what it makes of it.
+
+    Parameters
+    ----------
+    method, public
+        The method, and the public part of the data.
+    transcript
+        What was said.
+
+    Raises
+    ------
+    DoesNotFollow
+        If the transcript is not what the method would have asked and been told, and nothing else.
+    """
+    if not _is_program(method):
+        return method._build(public, transcript)
+    budget, account = _opened(method, public, Prompter(iter(transcript)), booked=False)
+    if isinstance(method, _interactive()):
+        questions = _questions(method, public, transcript)
+        answers = [
+            run_on_transcript(method.answer(public, budget, question, number))
+            for number, question in enumerate(questions)
+        ]
+        result = method.collect(public, questions, answers)
+    else:
+        result = run_on_transcript(method.program(public, budget))
+    account.close()
+    require_same(account.transcript(), transcript)
+    return result
+
+
+def prompted(method: AnyMethod, public: Any, said: Sequence[TranscriptEntry]) -> Budget:
+    """Return a budget whose primitives say what was said."""
+    return _opened(method, public, Prompter(iter(said)), booked=False)[0]
+
+
+def _interactive() -> type[Any]:
+    from sfumato.privacy.method import InteractiveMethod
+
+    return InteractiveMethod
+
+
+def _is_program(method: AnyMethod) -> bool:
+    """Tell whether a method is a program; until all are."""
+    from sfumato.privacy.method import Method
+
+    return type(method).program is not Method.program
+
+
+def _questions(method: Any, public: Any, transcript: Transcript) -> list[Any]:
+    """Return the questions of a session as they were parsed, from the labels of its answers."""
+    from sfumato.privacy.session import question_label
+
+    questions = []
+    for number, entry in enumerate(transcript):
+        question = method.asked(public, json.loads(entry.label.partition(" ")[2]))
+        parsed = method.parse_question(public, question)
+        if question_label(number, parsed) != entry.label:
+            raise DoesNotFollow(f"{entry.label!r} is not the label of question {number}")
+        questions.append(parsed)
+    return questions
 
 
 def now() -> str:
@@ -456,11 +528,14 @@ def run(
     """
     budget, account = _opened(method, data.public, driver, booked=booked)
     try:
-        if questions is None:
+        if questions is None and not _is_program(method):
             method._measure(data, budget)
+        elif questions is None:
+            run_on_data(method.program(data.public, budget), data)
         for number, question in enumerate(questions or ()):
             asker: Any = method
-            asker._ask(data, budget, asker.parse_question(data.public, question), number)
+            parsed = asker.parse_question(data.public, question)
+            run_on_data(asker.answer(data.public, budget, parsed, number), data)
     finally:
         account.close()
     return account.transcript()
@@ -579,6 +654,6 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) ->
     )
     fresh, public = recipe.method(), recipe.public()
     check_accounts(transcript, fresh.working_loss(), public)
-    report = fresh._build(public, transcript)
+    report = follow(fresh, public, transcript)
     booking.released("released", transcript, report)
     return report

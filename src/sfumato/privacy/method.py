@@ -1,13 +1,13 @@
 """A method: a recipe with public parameters, run through the one door.
 
-A method implements `plan`, `_measure` and `_build`. Whatever `_measure` returns is thrown away;
-only what its primitives said reaches `_build`, on a fresh copy of the method. No method has a
-default epsilon, opens a budget, or keeps anything it saw.
+A method implements `plan` and one `program`, which asks and never holds data
+(`sfumato.privacy.program`). No method has a default epsilon or opens a budget.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -18,6 +18,7 @@ from sfumato.privacy.loss import Loss, Number, PureDP
 from sfumato.privacy.parameters import Epsilon, parameter, parse_parameters, read_parameters
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import plain
+from sfumato.privacy.program import Program
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 
@@ -159,13 +160,26 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     def plan(self, public: Any) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
 
-    @abstractmethod
+    def program(self, public: Any, budget: Budget) -> Program[ReleaseT]:
+        """Ask for what the release needs, one request after another, and return the release.
+
+        Parameters
+        ----------
+        public
+            The public part of the data.
+        budget
+            What the requests may spend, for one record.
+        """
+        raise NotImplementedError
+
+    # Until every method is a program.
     def _measure(self, data: DataT, budget: Budget) -> None:
         """Look at the data through primitives paid from `budget`, and through nothing else."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _build(self, public: Any, transcript: Transcript) -> ReleaseT:
         """Return the release, from what is public and from what the primitives said."""
+        raise NotImplementedError
 
     def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
         """Release the data once.
@@ -187,12 +201,24 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     """A method that answers questions one after another inside one booked total."""
 
     @abstractmethod
-    def _ask(self, data: DataT, budget: Budget, question: Any, number: int) -> None:
-        """Measure what the question needs, labelled by `question_label(number)`."""
+    def answer(self, public: Any, budget: Budget, question: Any, number: int) -> Program[Any]:
+        """Ask for what a question needs, labelled by `question_label`, and return the answer.
+
+        Parameters
+        ----------
+        public
+            The public part of the data.
+        budget
+            The budget of the session.
+        question
+            What `parse_question` returned.
+        number
+            How many questions were answered before.
+        """
 
     @abstractmethod
-    def _answer(self, public: Any, transcript: Transcript, question: Any, number: int) -> Any:
-        """Return the answer, from what is public and from what the primitives said."""
+    def collect(self, public: Any, questions: Sequence[Any], answers: Sequence[Any]) -> ReleaseT:
+        """Return the release of a session: its questions with their answers."""
 
     @abstractmethod
     def parse_question(self, public: Any, question: Any) -> Any:
@@ -206,7 +232,8 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
         """Return the question that `parse_question` reads as this, from the label of an answer."""
         return parsed
 
-    def _measure(self, data: DataT, budget: Budget) -> None:
+    def program(self, public: Any, budget: Budget) -> Program[ReleaseT]:
+        """Refuse: what is asked is not known before."""
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
 
     def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:

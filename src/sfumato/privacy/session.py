@@ -15,6 +15,7 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.primitive import plain
+from sfumato.privacy.program import run_on_data, run_on_transcript
 from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -88,11 +89,14 @@ class Session(_Kept):
             transcript = Transcript.from_files(self._account.transcript().to_files())
             recipe = self._recipe.of_used(transcript)
             self._booking.keep(recipe, transcript, door.now(), "closed")
-        return fresh._answer(public, transcript, parsed, number)  # type: ignore[attr-defined]
+            said = transcript.entries[-1:]
+        budget = door.prompted(fresh, public, said)
+        return run_on_transcript(fresh.answer(public, budget, parsed, number))  # type: ignore[attr-defined]
 
     def _measured(self, question: Any, number: int) -> None:
         """Measure what a question needs."""
-        self._method._ask(self._data, self._budget, question, number)
+        public = self._recipe.public()
+        run_on_data(self._method.answer(public, self._budget, question, number), self._data)
 
     def close(self) -> Any:
         """Close the session and return a release of all its answers."""

@@ -12,9 +12,9 @@ from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
@@ -22,7 +22,7 @@ from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.progress import track
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting import margin
@@ -145,20 +145,17 @@ class CountingMethod(TableMethod[NoisyTables]):
         share = limit.share(Fraction(1, len(shapes)))
         return [count_noise(shape, share, relation) for shape in shapes]
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
-        names = [table_label(public, columns) for columns in self.sets(public)]
-        slices = budget.split(names)
-        tables: Sequence[NDArray[np.int64]] = data.counts.marginals(self.sets(public))
-        rounds = list(zip(names, slices, self.noises(public), tables, strict=True))
-        for name, part, noise, table in track(rounds, "adding noise"):
-            part.measure(noise, table, label=name)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> NoisyTables:
+    def program(self, public: TablePublic, budget: Budget) -> Program[NoisyTables]:
+        """Ask for all tables at once."""
         sets, noises = self.sets(public), self.noises(public)
         labels = [table_label(public, columns) for columns in sets]
-        require_planned(transcript, labels, noises)
-        measured = [transcript[label] for label in labels]
+        measured = yield [
+            Ask(part, noise, Marginal(columns), label)
+            for part, noise, columns, label in zip(
+                budget.split(labels), noises, sets, labels, strict=True
+            )
+        ]
+        yield FINISH
         return NoisyTables(public, sets, measured, noises, repair=self.repair)
 
     def plan(self, public: TablePublic) -> Plan:

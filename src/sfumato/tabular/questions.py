@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
+from sfumato.data.table_queries import Accepted
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.figures import figure
@@ -20,6 +20,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import InteractiveMethod
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.release import Release
 from sfumato.privacy.session import question_label
 from sfumato.privacy.transcript import Transcript
@@ -183,43 +184,31 @@ class Questions(InteractiveMethod[Table, Answers]):
             name: [public.labels(name)[code] for code in codes] for name, codes in parsed.items()
         }
 
-    def _ask(self, data: Table, budget: Budget, question: Question, number: int) -> None:
-        public = data.public
-        columns = public.schema.indices(list(question))
-        (table,) = data.counts.marginals([columns])
-        chosen: NDArray[np.int64] = table[np.ix_(*question.values())] if columns else table
-        count = np.array([chosen.sum()], dtype=np.int64)
-        share = budget.take(Fraction(1, self.questions), f"question {number}")
-        share.measure(self._noise(public), count, label=question_label(number, question))
-
-    def _answer(
-        self, public: TablePublic, transcript: Transcript, question: Question, number: int
-    ) -> Answer:
-        noisy = transcript[question_label(number, question)]
-        return Answer(int(noisy[0]), margin(self._noise(public)))
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> Answers:
+    def answer(
+        self, public: TablePublic, budget: Budget, question: Question, number: int
+    ) -> Program[Answer]:
+        """Ask for the count of the rows that fit."""
         noise = self._noise(public)
-        bound = margin(noise)
-        if any(entry.signature != noise.signature() for entry in transcript):
-            raise ValueError("the transcript is not one of this method with these parameters")
-        return Answers(
-            [
-                (_in_words(public, entry.label), Answer(int(entry.outputs[0][0]), bound))
-                for entry in transcript
-            ]
-        )
+        share = budget.take(Fraction(1, self.questions), f"question {number}")
+        columns = public.schema.indices(list(question))
+        query = Accepted(tuple(columns), tuple(map(tuple, question.values())))
+        noisy = yield Ask(share, noise, query, question_label(number, question))
+        return Answer(int(noisy[0]), margin(noise))
+
+    def collect(
+        self, public: TablePublic, questions: Sequence[Question], answers: Sequence[Answer]
+    ) -> Answers:
+        """Return all questions with their answers."""
+        texts = [_in_words(public, number, asked) for number, asked in enumerate(questions)]
+        return Answers(list(zip(texts, answers, strict=True)))
 
 
-def _in_words(public: TablePublic, label: str) -> str:
+def _in_words(public: TablePublic, number: int, question: Question) -> str:
     """Return a question as people read it: the columns and the values it accepts."""
-    number, _, text = label.partition(" ")
     parts = []
-    for name, codes in json.loads(text).items():
+    for name, codes in question.items():
         values = " or ".join(public.labels(name)[code] for code in codes)
         parts.append(f"{name} is {values}")
     return (
-        f"{int(number) + 1}. rows where {', and '.join(parts)}"
-        if parts
-        else f"{int(number) + 1}. all rows"
+        f"{number + 1}. rows where {', and '.join(parts)}" if parts else f"{number + 1}. all rows"
     )
