@@ -16,8 +16,9 @@ from sfumato.mechanisms.normal import NormalNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, Loss
+from sfumato.privacy.program import Ask, Query
 
-__all__ = ["CountNoise", "count_noise", "measure_counts"]
+__all__ = ["CountNoise", "ask_counts", "count_noise", "measure_counts"]
 
 CountNoise = GeometricNoise | GaussianNoise | NormalNoise
 
@@ -55,6 +56,34 @@ def count_noise(
     if isinstance(loss, GDP):
         return NormalNoise(shape=shape, squared_sensitivity=squared, mu_squared=loss.mu_squared)
     return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=loss.epsilon)
+
+
+def ask_counts(
+    budget: Budget,
+    query: Query,
+    shape: tuple[int, ...],
+    *,
+    moves: int = 1,
+    largest: int = 1,
+    label: str,
+) -> Ask:
+    """Return the request for noisy integers of which one record moves a few; it spends the slice.
+
+    Parameters
+    ----------
+    budget
+        The slice that is spent.
+    query
+        What is counted: its answer is an array of integers.
+    shape
+        The shape of that array.
+    moves, largest
+        As for `count_noise`.
+    label
+        The name of the answer in the transcript.
+    """
+    noise = count_noise(shape, budget.remaining, budget.relation, moves=moves, largest=largest)
+    return Ask(budget, noise, query, label)
 
 
 def measure_counts(

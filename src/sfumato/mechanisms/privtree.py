@@ -9,12 +9,13 @@ ever leaves. Proof: docs/proofs/privtree.md. Zhang, Xiao and Xie, *PrivTree*, SI
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,20 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
 from sfumato.privacy.primitive import Change, StatefulPrimitive, require_array
+from sfumato.privacy.program import Program, Query, Start, Step
 from sfumato.privacy.rounding import exp_down, log_up, round_down
 
-__all__ = ["MOST_NODES", "Frontier", "Growing", "Noise", "TreeSplits", "grow", "kappa"]
+__all__ = [
+    "MOST_NODES",
+    "Frontier",
+    "FrontierQuery",
+    "Growing",
+    "Noise",
+    "TreeSplits",
+    "grow",
+    "grow_tree",
+    "kappa",
+]
 
 Noise = Literal["tight", "paper"]
 Bits = NDArray[np.bool_]
@@ -371,6 +383,59 @@ def grow(
         if asked > MOST_NODES:
             break
         growing.descend(run.step(Frontier(growing.parents, growing.scores())))
+
+
+class FrontierQuery(Query):
+    """The scores of the nodes of one level of a tree that may be split.
+
+    The answer is a `Frontier`. Private state, such as which records are where, stays with the
+    engine.
+    """
+
+    @property
+    @abstractmethod
+    def parents(self) -> NDArray[np.intp]:
+        """For each node that may be split now, its parent's place in the frontier before."""
+
+    @abstractmethod
+    def descend(self, split: Bits) -> Self:
+        """Return the query for the children of the nodes that were split."""
+
+    def blank(self) -> Frontier:
+        """Return a level without scores."""
+        return Frontier(self.parents, np.zeros(len(self.parents), dtype=np.int64))
+
+
+def grow_tree(
+    budget: Budget, root: FrontierQuery, splits: TreeSplits, label: str
+) -> Program[list[Bits]]:
+    """Grow a tree level by level, and return which nodes of each level were split.
+
+    Parameters
+    ----------
+    budget
+        The slice that is spent.
+    root
+        The query for the first level.
+    splits
+        The primitive.
+    label
+        The name in the transcript, whose steps are the levels.
+
+    Notes
+    -----
+    Privacy: where the tree ends follows from what was said: at nodes that did not split, after
+    `levels` levels, or before a level with which `MOST_NODES` nodes would have been asked.
+    """
+    run = yield Start(budget, splits, label)
+    level, levels, asked = root, list[Bits](), 0
+    while not run.done and len(level.parents):
+        asked += len(level.parents)
+        if asked > MOST_NODES:
+            break
+        levels.append((yield Step(run, level)))
+        level = level.descend(levels[-1])
+    return levels
 
 
 def _descending(levels: Sequence[Frontier]) -> bool:
