@@ -85,12 +85,20 @@ def budgets_opened(tree: ast.Module) -> list[str]:
 
 
 def private_probes(tree: ast.Module) -> list[str]:
-    """Return every call of a method's `_measure` or `_ask`: only the door and sessions may."""
+    """Return every place where a program is run on data: only the door and sessions may."""
     return [
-        f"{node.lineno}: .{node.func.attr}(…)"
+        f"{node.lineno}: run_on_data(…)"
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"_measure", "_ask"}
-        and not (isinstance(node.func.value, ast.Call))  # super()._measure(…)
+        and getattr(node.func, "id", getattr(node.func, "attr", "")) == "run_on_data"
+    ]
+
+
+def queries(tree: ast.Module) -> list[str]:
+    """Return the classes that answer from data."""
+    return [
+        f"{node.lineno}: class {node.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and any(getattr(base, "id", "").endswith("Query") for base in node.bases)
     ]

@@ -33,8 +33,8 @@ class PlantedMethod(Histogram):
 
     proof: ClassVar[str] = "planted.md"
 
-    def _measure(self, data, budget):
-        """Measure nothing."""
+    def program(self, public, budget):
+        """Ask nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

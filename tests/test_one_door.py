@@ -76,6 +76,14 @@ def test_only_the_door_lets_a_method_see_data():
     assert set(found) == {"privacy/door.py", "privacy/session.py"}
 
 
+def test_queries_are_in_rooms_of_their_own():
+    """A program is beside no code that sees data: it could reach it by name."""
+    homes = [name for name, tree in guards.sources() if guards.queries(tree)]
+    # What all trees that grow have in common answers nothing itself.
+    homes.remove("mechanisms/privtree.py")
+    assert homes and all(name.endswith("queries.py") for name in homes), homes
+
+
 def test_the_text_of_the_project_stands_on_its_own():
     pattern = re.compile(r"\.\./shared|shared/spec|shared/seeds|issue #?\d")
     files = [

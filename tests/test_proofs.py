@@ -33,7 +33,7 @@ def test_a_new_file_is_missed(tmp_path):
     (source / "noise" / "new.py").write_text("X = 1\n")
     (source / "tabular" / "helper.py").write_text("def shown():\n    return 1\n")
     (source / "tabular" / "new.py").write_text(
-        "class New:\n    def _measure(self, data, budget):\n        pass\n"
+        "class New:\n    def program(self, public, budget):\n        pass\n"
     )
     (source / "tabular" / "drawn.py").write_text("class Drawn(StatefulPrimitive):\n    pass\n")
     assert stamps().required(source) == [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +10,12 @@ import numpy as np
 
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.program import Ask, Program, Query
 from sfumato.tabular.histogram import Histogram
+from sfumato.tabular.noisy_tables import NoisyTables
 
 
 def geometric(shape: tuple[int, ...], epsilon: Any, sensitivity: Any = 1) -> GeometricNoise:
@@ -22,6 +25,27 @@ def geometric(shape: tuple[int, ...], epsilon: Any, sensitivity: Any = 1) -> Geo
 def counts(data: Table) -> np.ndarray:
     (table,) = data.counts.marginals([tuple(range(len(data.public.sizes)))])
     return table
+
+
+@dataclass(frozen=True)
+class Leak(Query):
+    """The number of rows; it puts the data where a program can find them."""
+
+    found: list[Table] = field(default_factory=list, compare=False)
+
+    def answer(self, data: Table) -> np.ndarray:
+        self.found[:] = [data]
+        return np.array([counts(data).sum()])
+
+
+@dataclass(frozen=True)
+class Picked(Query):
+    """Some counts of the table, by their places."""
+
+    places: tuple[int, ...]
+
+    def answer(self, data: Table) -> np.ndarray:
+        return counts(data).ravel()[list(self.places)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,62 +62,65 @@ class HalfScale(GeometricNoise):
 class HalfScaleHistogram(Histogram):
     """Noise at half scale."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def program(self, public: TablePublic, budget: Budget) -> Program[NoisyTables]:
         primitive = HalfScale(
-            shape=data.public.sizes, sensitivity=Fraction(1), epsilon=budget.remaining.epsilon
+            shape=public.sizes, sensitivity=Fraction(1), epsilon=budget.remaining.epsilon
         )
-        budget.measure(primitive, counts(data), label="counts")
+        noisy = yield Ask(budget, primitive, Marginal((0, 1)), "counts")
+        return NoisyTables(public, ((0, 1),), [noisy], self.noises(public), repair="clip")
 
 
 @dataclass(frozen=True, kw_only=True)
 class HalfSensitivity(Histogram):
     """Declares half the sensitivity, and scales its noise to that."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        primitive = geometric(data.public.sizes, budget.remaining.epsilon, Fraction(1, 2))
-        budget.measure(primitive, counts(data), label="counts")
+    def program(self, public: TablePublic, budget: Budget) -> Program[None]:
+        primitive = geometric(public.sizes, budget.remaining.epsilon, Fraction(1, 2))
+        yield Ask(budget, primitive, Marginal((0, 1)), "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneUnderReplacement(Histogram):
     """Sensitivity 1 where a replaced row moves two cells."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        primitive = geometric(data.public.sizes, budget.remaining.epsilon)
-        budget.measure(primitive, counts(data), label="counts")
+    def program(self, public: TablePublic, budget: Budget) -> Program[None]:
+        primitive = geometric(public.sizes, budget.remaining.epsilon)
+        yield Ask(budget, primitive, Marginal((0, 1)), "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OccupiedCellsOnly(Histogram):
     """Adds noise to the occupied cells and leaves the empty ones out."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        table = counts(data)
-        occupied = table[table > 0]
-        primitive = geometric(occupied.shape, budget.remaining.epsilon)
-        budget.measure(primitive, occupied, label="counts")
+    def program(self, public: TablePublic, budget: Budget) -> Program[None]:
+        half, leak = Fraction(self.epsilon) / 2, Leak()
+        yield Ask(budget, geometric((1,), half), leak, "rows")
+        occupied = np.flatnonzero(counts(leak.found[0]))
+        query = Picked(tuple(occupied.tolist()))
+        yield Ask(budget, geometric(occupied.shape, half), query, "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DomainOffTheData(Histogram):
-    """Counts the first column up to the largest code that occurs."""
+    """Counts up to the last cell that is occupied."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        (column,) = data.counts.marginals([(0,)])
-        last = int(np.flatnonzero(column)[-1]) + 1 if column.any() else 1
-        primitive = geometric((last,), budget.remaining.epsilon)
-        budget.measure(primitive, column[:last].copy(), label="counts")
+    def program(self, public: TablePublic, budget: Budget) -> Program[None]:
+        half, leak = Fraction(self.epsilon) / 2, Leak()
+        yield Ask(budget, geometric((1,), half), leak, "rows")
+        occupied = np.flatnonzero(counts(leak.found[0]))
+        query = Picked(tuple(range(occupied.max(initial=0) + 1)))
+        yield Ask(budget, geometric((len(query.places),), half), query, "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelPartsOfOneUnit(Histogram):
     """Composes two tables of the same rows as if they were disjoint parts."""
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        first, second = budget.parallel(["a", "b"], name="columns")
-        for part, column in ((first, 0), (second, 1)):
-            (table,) = data.counts.marginals([(column,)])
-            part.measure(geometric(table.shape, part.limit.epsilon), table, label=str(column))
+    def program(self, public: TablePublic, budget: Budget) -> Program[None]:
+        parts = budget.parallel(["a", "b"], name="columns")
+        for column, part in enumerate(parts):
+            noise = geometric((public.sizes[column],), part.limit.epsilon)
+            yield Ask(part, noise, Marginal((column,)), str(column))
 
 
 def with_size_of_the_data(data: Table) -> np.ndarray:

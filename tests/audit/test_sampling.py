@@ -16,7 +16,8 @@ from sfumato.audit.features import Encoder, flatten
 from sfumato.audit.sampling import NotReproducible
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
-from tests.privacy.toy import NoisyTally, Tally, TallyPublic
+from sfumato.privacy.program import Ask, Query
+from tests.privacy.toy import NoisyTally, Tally, TallyCounts, TallyPublic
 
 ZERO_ONE = Pair("zero and one", 0, 1)
 
@@ -175,27 +176,41 @@ def test_a_method_with_randomness_of_its_own_is_called_that():
 
     @dataclass(frozen=True, kw_only=True)
     class Coin(NoisyTally):
-        def _measure(self, data, budget):
+        def program(self, public, budget):
             share = budget.take("1/2" if next(coins) % 2 else "1/3", "part")
-            share.measure(self._noise(data.public, share), data.counts(), label="counts")
+            yield Ask(share, self._noise(public, share), TallyCounts(), "counts")
 
     data = Tally([0], TallyPublic(3))
     with pytest.raises(NotReproducible, match="randomness of its own"):
         audit(Coin(epsilon=1), (data, data), trials=100, seed=1)
 
 
+@dataclass(frozen=True)
+class Rows(Query):
+    def answer(self, data):
+        return np.array([data.codes.size])
+
+
+@dataclass(frozen=True)
+class LastCounts(Query):
+    width: int
+
+    def answer(self, data):
+        return data.counts()[-self.width :].copy()
+
+
 def test_an_adaptive_method_is_forced_only_where_it_is_asked_the_same():
     @dataclass(frozen=True, kw_only=True)
     class Adaptive(NoisyTally):
-        def _measure(self, data, budget):
+        def program(self, public, budget):
             first, second = budget.split(["a", "b"])
             noise = GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=first.limit.epsilon)
-            total = first.measure(noise, np.array([data.codes.size]), label="total")[0]
+            (total,) = yield Ask(first, noise, Rows(), "total")
             width = 1 if 0 <= total <= 13 else 3
             more = GeometricNoise(
                 shape=(width,), sensitivity=Fraction(1), epsilon=second.limit.epsilon
             )
-            second.measure(more, data.counts()[-width:].copy(), label="counts")
+            yield Ask(second, more, LastCounts(width), "counts")
 
     public = TallyPublic(3)
     pair = Pair("x", Tally([0, 2], public), Tally([0, 2, 2], public))
@@ -211,9 +226,9 @@ def test_a_law_that_calls_its_own_outputs_impossible_is_a_fault():
 
     @dataclass(frozen=True, kw_only=True)
     class Raw(NoisyTally):
-        def _measure(self, data, budget):
+        def program(self, public, budget):
             noise = Mute(shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1))
-            budget.measure(noise, data.counts(), label="counts")
+            yield Ask(budget, noise, TallyCounts(), "counts")
 
     pair = Pair("x", Tally([0], TallyPublic(3)), Tally([0, 1], TallyPublic(3)))
     assert not examine(Raw(epsilon=1), pair).passed
