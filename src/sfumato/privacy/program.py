@@ -29,8 +29,10 @@ __all__ = [
     "Program",
     "Prompter",
     "Query",
+    "Request",
     "Start",
     "Step",
+    "answer_together",
     "require_same",
     "run_on_data",
     "run_on_transcript",
@@ -120,11 +122,17 @@ def run_on_data(program: Program[Any], data: Any) -> None:
 
     What it returns is thrown away.
     """
+    _run(program, lambda queries: answer_together(queries, data), finish=False)
 
-    def evaluate(queries: Sequence[Query]) -> list[Any]:
-        return type(queries[0]).answer_all(queries, data)
 
-    _run(program, evaluate, finish=False)
+def answer_together(queries: Sequence[Query], data: Any) -> list[Any]:
+    """Return the exact answers to queries; those of one class are evaluated together. Private."""
+    answers: dict[int, Any] = {}
+    for kind in dict.fromkeys(type(query) for query in queries):
+        places = [place for place, query in enumerate(queries) if type(query) is kind]
+        found = kind.answer_all([queries[place] for place in places], data)
+        answers.update(zip(places, found, strict=True))
+    return [answers[place] for place in range(len(queries))]
 
 
 def run_on_transcript(program: Program[T]) -> T:
@@ -161,16 +169,8 @@ def _reply(request: Request, evaluate: Evaluate) -> Any:
         return request.run.step(evaluate([request.query])[0])
     asks = [request] if isinstance(request, Ask) else request
     assert not isinstance(asks, Finish)
-    # Queries of one class are evaluated together, as their engine likes it.
-    values: dict[int, Any] = {}
-    for kind in dict.fromkeys(type(ask.query) for ask in asks):
-        places = [place for place, ask in enumerate(asks) if type(ask.query) is kind]
-        found = evaluate([asks[place].query for place in places])
-        values.update(zip(places, found, strict=True))
-    replies = [
-        ask.budget.measure(ask.primitive, values.pop(place), label=ask.label)
-        for place, ask in enumerate(asks)
-    ]
+    values = evaluate([ask.query for ask in asks])[::-1]
+    replies = [ask.budget.measure(ask.primitive, values.pop(), label=ask.label) for ask in asks]
     return replies[0] if isinstance(request, Ask) else replies
 
 
