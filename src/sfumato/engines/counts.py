@@ -7,8 +7,8 @@ declared. An engine never draws noise and never decides what is released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ __all__ = [
     "Suffixes",
     "checked_set",
 ]
+
+T = TypeVar("T")
 
 Integers64 = NDArray[np.int64]
 
@@ -72,6 +74,14 @@ class Counts(Protocol):
         Column j is the new code of every code of its source. A recoding gives each code of the
         source a whole number from 0, and the column's size is one more than the largest of them.
         A view takes no memory: codes are looked up when they are counted.
+        """
+        ...
+
+    def recall(self, key: object, count: Callable[[], T]) -> T:
+        """Return what was counted for a public key before, or count it now.
+
+        What several queries need is kept here, on the side of the data, for as long as whoever
+        asks holds the key.
         """
         ...
 

@@ -9,11 +9,12 @@ by block and never kept. The codes cannot be written to afterwards.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from sfumato.engines.cover import SMALL_TABLE, cover
 from sfumato.engines.together import joined
 
 __all__ = ["CodeTable", "code_type"]
+
+T = TypeVar("T")
 
 BLOCK = 2**12
 """Rows of one block of counting: its codes and indices stay in the second-level cache."""
@@ -123,7 +126,7 @@ class CodeTable:
         Whatever must live as long as the codes do, such as the folder of a snapshot.
     """
 
-    __slots__ = ("_codes", "_recodings", "_sizes")
+    __slots__ = ("_codes", "_recalled", "_recodings", "_sizes")
 
     def __init__(
         self,
@@ -137,6 +140,7 @@ class CodeTable:
         self._sizes = tuple(int(size) for size in sizes)
         self._codes = _Codes(columns, self._sizes, keep)
         self._recodings: tuple[Recoding, ...] = tuple((c, None) for c in range(len(sizes)))
+        self._recalled: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     @property
     def rows(self) -> int:
@@ -186,7 +190,15 @@ class CodeTable:
         pairs = [self._recoding(int(source), recoding) for source, recoding in columns]
         view._recodings = tuple(recoding for recoding, _ in pairs)
         view._sizes = tuple(size for _, size in pairs)
+        view._recalled = WeakKeyDictionary()
         return view
+
+    def recall(self, key: object, count: Callable[[], T]) -> T:
+        """Return what was counted for a public key before, or count it now. Private."""
+        if key not in self._recalled:
+            self._recalled[key] = count()
+        found: T = self._recalled[key]
+        return found
 
     def _recoding(self, source: int, recoding: NDArray[Any] | None) -> tuple[Recoding, int]:
         """Return one column of a view in terms of the codes that are kept, and its size."""
