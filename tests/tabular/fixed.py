@@ -6,10 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.data.table import Table
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.plan import Plan
+from sfumato.privacy.program import Ask
 from sfumato.tabular.model import Network, Part
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
@@ -53,12 +55,10 @@ class FixedSynthesis(Method[Table, SyntheticTable]):
     def plan(self, public):
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(), notes=())
 
-    def _measure(self, data, budget):
-        (table,) = data.counts.marginals([tuple(range(len(data.public.sizes)))])
-        budget.measure(self.noise(data.public), table, label="everything")
-
-    def _build(self, public, transcript):
-        noisy = transcript["everything"].astype(np.float64)
+    def program(self, public, budget):
+        query = Marginal(tuple(range(len(public.sizes))))
+        told = yield Ask(budget, self.noise(public), query, "everything")
+        noisy = told.astype(np.float64)
         total = max(float(noisy.sum()), 1.0)
         columns = tuple(range(noisy.ndim))
         deviation = self.noise(public).standard_deviation

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -11,14 +12,19 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.engines.coding import Categories, Integers
+from sfumato.engines.memory import CodeTable
 from sfumato.mechanisms.privtree import TreeSplits
+from sfumato.privacy.door import follow
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import PureDP
+from sfumato.privacy.program import DoesNotFollow, Start
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.saved import load, verify
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.bin_answers import cut_scores
 from sfumato.tabular.bin_choice import Part, choose_bins, labels_of
-from sfumato.tabular.bin_tree import CodeTree, PrivateWalk, Walk, pruned
+from sfumato.tabular.bin_tree import CodeTree, pruned
 from sfumato.tabular.binned_model import BinnedModel, Bins
+from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
 from sfumato.tabular.simple_models import ProductModel
 from tests.method_suite import AuditSuite, MethodSuite
 
@@ -122,15 +128,27 @@ class TestPrivBayesPrivTree(Binned, AuditSuite):
 # The trees.
 
 
+def levels(*said):
+    return [np.array(level) for level in said]
+
+
+def column(counts):
+    """Return a table of one column with these counts of its codes."""
+    codes = np.repeat(np.arange(len(counts)), counts).astype(np.uint8)
+    return SimpleNamespace(counts=CodeTable([codes], [len(counts)]))
+
+
 def test_halves_tile_the_codes_at_every_level():
     tree = CodeTree(np.arange(37))
-    walk = Walk(tree)
-    while len(walk.nodes):
-        walk.descend(np.ones(len(walk.nodes), dtype=bool))
-    assert pruned(tree, walk.inner, 10**6) == [(code, code + 1) for code in range(37)]
+    nodes, levels = tree.root, []
+    while len(nodes):
+        levels.append(np.ones(len(nodes), dtype=bool))
+        nodes, _ = tree.descend(nodes, levels[-1])
+    inner = tree.inner(levels)
+    assert pruned(tree, inner, 10**6) == [(code, code + 1) for code in range(37)]
     assert tree.levels == 6 and tree.fan_out == 2
     for most in range(1, 38):
-        leaves = pruned(tree, walk.inner, most)
+        leaves = pruned(tree, inner, most)
         assert leaves[0][0] == 0 and leaves[-1][1] == 37
         assert all(one[1] == two[0] for one, two in pairwise(leaves))
         assert len(leaves) == max(most, 2)
@@ -138,12 +156,10 @@ def test_halves_tile_the_codes_at_every_level():
 
 def test_the_deepest_splits_are_taken_back_first():
     tree = CodeTree(np.arange(8))
-    walk = Walk(tree)
-    for said in ([True], [True, True], [True, False, False, False]):
-        walk.descend(np.array(said))
-    assert pruned(tree, walk.inner, 5) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 8)]
-    assert pruned(tree, walk.inner, 4) == [(0, 2), (2, 4), (4, 6), (6, 8)]
-    assert pruned(tree, walk.inner, 3) == [(0, 4), (4, 6), (6, 8)]
+    inner = tree.inner(levels([True], [True, True], [True, False, False, False]))
+    assert pruned(tree, inner, 5) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 8)]
+    assert pruned(tree, inner, 4) == [(0, 2), (2, 4), (4, 6), (6, 8)]
+    assert pruned(tree, inner, 3) == [(0, 4), (4, 6), (6, 8)]
 
 
 def test_a_taxonomy_is_followed_as_it_is_declared():
@@ -154,96 +170,113 @@ def test_a_taxonomy_is_followed_as_it_is_declared():
     # The order of the tree: d and b, with a; then e; then c, which is in no group.
     assert tree.order.tolist() == [3, 1, 0, 4, 2]
     assert tree.fan_out == 3 and tree.levels == 3
-    walk = PrivateWalk(tree, np.array([1, 2, 4, 8, 16, 99]))
-    assert walk.scores().tolist() == [31]
-    walk.descend(np.array([True]))
-    assert walk.nodes.tolist() == [[0, 3]] and walk.scores().tolist() == [11]
-    walk.descend(np.array([False]))
-    assert tree.grouped(pruned(tree, walk.inner, 9)).tolist() == [0, 0, 2, 0, 1]
+    data = column([1, 2, 4, 8, 16, 99])
+    root = CodeNodes.root(CodeCounts((0,)), 0, tree)
+    assert root.answer(data).scores.tolist() == [31]
+    below = root.descend(np.array([True]))
+    assert below.nodes.tolist() == [[0, 3]] and below.answer(data).scores.tolist() == [11]
+    inner = tree.inner(levels([True], [False]))
+    assert tree.grouped(pruned(tree, inner, 9)).tolist() == [0, 0, 2, 0, 1]
 
 
 def test_scores_are_the_records_below_and_fall_with_depth():
-    counts = np.array([5, 0, 0, 3, 1, 0, 0, 0, 7])
-    walk = PrivateWalk(CodeTree(np.arange(8)), counts)
-    assert walk.scores().tolist() == [9]
-    walk.descend(np.array([True]))
-    assert walk.scores().tolist() == [8, 1] and walk.parents.tolist() == [0, 0]
-    walk.descend(np.array([False, True]))
-    assert walk.scores().tolist() == [1, 0] and walk.parents.tolist() == [1, 1]
+    data = column([5, 0, 0, 3, 1, 0, 0, 0, 7])
+    level = CodeNodes.root(CodeCounts((0,)), 0, CodeTree(np.arange(8)))
+    assert level.answer(data).scores.tolist() == [9]
+    level = level.descend(np.array([True]))
+    assert level.answer(data).scores.tolist() == [8, 1] and level.parents.tolist() == [0, 0]
+    level = level.descend(np.array([False, True]))
+    assert level.answer(data).scores.tolist() == [1, 0] and level.parents.tolist() == [1, 1]
 
 
 # What is asked.
 
 
-class Told:
-    """Answers that are written down beforehand."""
+class Cut:
+    """A budget that writes down what is cut from it."""
 
-    def __init__(self, splits=(), cuts=(), rows=0):
-        self.said, self.places, self.total, self.asked = list(splits), list(cuts), rows, []
+    limit = remaining = PureDP(1)
+    relation = Relation.ADD_REMOVE
 
-    def rows(self, share, label):
-        self.asked.append(("rows", share))
-        return self.total
+    def __init__(self):
+        self.cuts = []
 
-    def column(self, column, share, label):
-        self.asked.append((column, share))
+    def take(self, share, name):
+        self.cuts.append(share)
         return self
 
-    def splits(self, tree, threshold):
-        self.asked.append(("threshold", threshold))
-        walk = Walk(tree)
-        for level in self.said:
-            walk.descend(np.array(level))
-        return walk
+    def parallel(self, names, share, name):
+        self.cuts.append((share, names))
+        return [self] * len(names)
 
-    def cuts(self, level, levels, parts):
-        self.asked.append((level, [(part.first, part.last, part.bins) for part in parts]))
-        return [self.places.pop(0) for _ in parts]
+
+def told(program, *answers):
+    """Return the bins of a program that is told what is written down, and what it started."""
+    waiting, reply, started = iter(answers), None, []
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration as end:
+            assert not list(waiting)
+            return end.value, started
+        if isinstance(request, Start):
+            started.append(request.primitive)
+            reply = SimpleNamespace(done=False)
+        else:
+            reply = next(waiting)
 
 
 CODING = Integers(low=0, high=39, missing="code")
 
 
 def test_a_worked_example_of_the_tree():
-    told = Told([[True], [True, False]], rows=80)
-    bins = choose_bins("privtree", {0: CODING}, ["income"], 8, None)(told)
+    budget = Cut()
+    bins, (splits,) = told(
+        choose_bins(budget, "privtree", {0: CODING}, ["income"], 8, None),
+        np.array([80]),
+        *levels([True], [True, False], [False, False]),
+    )
     expected = [0] * 10 + [1] * 10 + [2] * 20 + [3]
     assert bins[0].groups.tolist() == expected
     assert bins[0].number == 3 and bins[0].size == 4
-    assert told.asked == [("rows", Fraction(1, 20)), (0, Fraction(19, 20)), ("threshold", 10)]
+    assert budget.cuts == [Fraction(1, 20), Fraction(19, 20)] and splits.threshold == 10
 
 
 def test_a_public_number_of_rows_costs_nothing():
-    told = Told([[False]])
-    bins = choose_bins("privtree", {0: CODING, 1: CODING}, ["a", "b"], 8, 80)(told)
+    budget = Cut()
+    bins, started = told(
+        choose_bins(budget, "privtree", {0: CODING, 1: CODING}, ["a", "b"], 8, 80),
+        *levels([False], [False]),
+    )
     assert [bins[0].number, bins[1].number] == [1, 1]
-    half = Fraction(1, 2)
-    assert told.asked == [(0, half), ("threshold", 10), (1, half), ("threshold", 10)]
+    assert budget.cuts == [Fraction(1, 2)] * 2
+    assert [splits.threshold for splits in started] == [10, 10]
 
 
 def test_a_worked_example_of_quantiles():
-    # Half of the rows at 0: the first cut is after it; of two codes nothing is asked.
-    told = Told(cuts=[0, 1])
-    bins = choose_bins("quantile", {0: CODING}, ["income"], 4, None)(told)
+    # Half of the rows at 0: the first cut is after it; of one code nothing is asked.
+    budget = Cut()
+    program = choose_bins(budget, "quantile", {0: CODING}, ["income"], 4, None)
+    bins, _ = told(program, [0], [1])
     assert bins[0].groups.tolist() == [0, 1, 1, *[2] * 37, 3]
-    assert told.asked[1:] == [(0, [(0, 40, 4)]), (1, [(1, 40, 2)])]
+    half = Fraction(1, 2)
+    assert budget.cuts == [1, (half, ["0 to 40"]), (half, ["1 to 40"])]
 
 
 def test_equal_widths_ask_nothing():
-    told = Told()
-    bins = choose_bins("uniform", {0: CODING}, ["income"], 16, None)(told)
-    assert not told.asked and bins[0].number == 16
+    budget = Cut()
+    bins, _ = told(choose_bins(budget, "uniform", {0: CODING}, ["income"], 16, None))
+    assert not budget.cuts and bins[0].number == 16
     assert set(bins[0].widths[:16].tolist()) == {2, 3} and bins[0].widths[16] == 1
 
 
 @pytest.mark.parametrize("bins", [2, 3, 5])
 def test_cuts_are_scored_by_how_far_they_are_from_the_quantile(bins):
-    counts = np.array([4, 1, 0, 3, 2])
-    part = Part(1, 5, bins)
-    share = part.quantile
+    share = Part(1, 5, bins).quantile
     below = np.array([1, 1, 4])
     wanted = -np.abs(share.denominator * below - share.numerator * 6)
-    assert cut_scores(part, counts).tolist() == wanted.tolist()
+    query = CutScores(CodeCounts((0,)), 0, 1, 5, share)
+    assert query.answer(column([4, 1, 0, 3, 2])).tolist() == wanted.tolist()
 
 
 def test_no_label_is_the_name_of_a_column():
@@ -261,13 +294,13 @@ def test_bins_are_public_facts_of_the_transcript():
     data = table(made(200))
     method = sf.Independent(epsilon=2, binner="privtree")
     release = method.release(data)
-    again = method._build(data.public, release.transcript)
+    again = follow(method, data.public, release.transcript)
     np.testing.assert_array_equal(again.model.bins[0].groups, release.model.bins[0].groups)
     other = Transcript(release.transcript.entries[1:], release.transcript.slices)
-    with pytest.raises(ValueError, match="not one of this method"):
-        method._build(data.public, other)
-    with pytest.raises(ValueError, match="not one of this method"):
-        sf.Independent(epsilon=3, binner="privtree")._build(data.public, release.transcript)
+    with pytest.raises(DoesNotFollow):
+        follow(method, data.public, other)
+    with pytest.raises(DoesNotFollow):
+        follow(sf.Independent(epsilon=3, binner="privtree"), data.public, release.transcript)
 
 
 def test_every_record_moves_one_path_and_every_column_pays():

@@ -13,12 +13,13 @@ from sfumato.mechanisms import objective
 from sfumato.mechanisms.choose import Choose, ChooseSeveral
 from sfumato.mechanisms.objective import ObjectivePerturbation
 from sfumato.privacy.record import record, replay
-from sfumato.tabular.classifier import direction, mistakes
+from sfumato.tabular.classifier import direction
 from sfumato.tabular.features import FeatureMap, Task
 from sfumato.tabular.majority import Majority
 from sfumato.tabular.parts import parts_of
 from sfumato.tabular.private_erm import PrivateERM
 from sfumato.tabular.privgene import PrivGene
+from sfumato.tabular.queries import Labelled, Records, RuleScores
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
 
@@ -331,10 +332,9 @@ def test_a_part_without_the_new_record_is_handed_the_very_same_input():
     method = PrivateERM(epsilon=1, **LEFT, tune=["0.001", 1])
     rows = tables.made(40)
     here, there = tables.table(rows), tables.table([*rows, (99, "blue", 40, True)])
-    task = method.task(here.public)
-    pairs = zip(*(method._parts(data, task.examples(data)) for data in (here, there)), strict=True)
+    records = Records(method.task(here.public), 3)
     changed = 0
-    for one, other in pairs:
+    for one, other in zip(records.of(here), records.of(there), strict=True):
         same = all(
             np.array_equal(getattr(one, name), getattr(other, name))
             for name in ("places", "values", "weights")
@@ -367,15 +367,15 @@ class TestFeatures:
     def test_no_record_is_longer_than_one_and_most_are_nearly_so(self):
         public, task = self.task()
         table = public.made_up(500, noise.generator(4))
-        examples = task.examples(table)
+        examples = Labelled(Records(task)).answer(table)
         squares = (examples.rows().astype(object) ** 2).sum(axis=1)
         assert max(squares) <= 2**32
         assert max(squares) > 0.999 * 2**32
 
     def test_the_sign_of_an_example_is_that_of_its_target(self):
         public, task = self.task()
-        examples = task.examples(table_of(public, [[0, 5, 1, 0, 1], [0, 5, 1, 0, 0]]))
-        rows = examples.rows()
+        table = table_of(public, [[0, 5, 1, 0, 1], [0, 5, 1, 0, 0]])
+        rows = Labelled(Records(task)).answer(table).rows()
         np.testing.assert_array_equal(rows[0], -rows[1])
         assert rows[1][-1] > 0
 
@@ -383,8 +383,8 @@ class TestFeatures:
         table, frame = learnable(300)
         release = PrivateERM(epsilon=5, **LEFT).release(table)
         wrong = release.predict(frame) != frame["left"].to_numpy()
-        examples = release.task.examples(table)
-        assert mistakes(examples, direction(release.weights)[:, None]).tolist() == [wrong.sum()]
+        scores = RuleScores(Records(release.task), direction(release.weights)[:, None])
+        assert scores.answer(table).tolist() == [-wrong.sum()]
 
 
 class TestParts:

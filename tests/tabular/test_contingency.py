@@ -6,6 +6,7 @@ import pytest
 from sfumato import noise
 from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
+from sfumato.privacy.record import record
 from sfumato.tabular.contingency import TABLE, Contingency
 from sfumato.tabular.counting_method import TOTAL
 from tests.method_suite import MethodSuite
@@ -49,11 +50,11 @@ class TestGaussianContingency(ContingencySuite):
 
 
 def test_the_noise_on_a_cell_has_the_scale_of_the_relation():
-    added = Contingency(epsilon=1).primitives(tables.table([]).public)
-    assert [float(primitive.scale) for primitive in added] == [20, pytest.approx(20 / 19)]
-    replaced = tables.table(tables.made(5), relation="replace_one").public
-    (cells,) = Contingency(epsilon=1).primitives(replaced)
-    assert cells.scale == 2
+    added = record(Contingency(epsilon=1), tables.table([]))
+    assert [float(step.primitive.scale) for step in added] == [20, pytest.approx(20 / 19)]
+    replaced = tables.table(tables.made(5), relation="replace_one")
+    (cells,) = record(Contingency(epsilon=1), replaced)
+    assert cells.primitive.scale == 2
 
 
 @pytest.mark.parametrize("clip", ["project", "table", "marginal"])

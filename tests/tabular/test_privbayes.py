@@ -14,9 +14,11 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.choose import Choose
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.door import follow
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
+from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record
 from sfumato.tabular import structure
 from sfumato.tabular.parents import maximal_parent_sets
@@ -604,8 +606,8 @@ def test_refusals_name_what_to_do():
 def test_a_transcript_of_another_method_is_refused():
     data = binary(correlated(40))
     release = PrivBayes(epsilon=1, degree=1).release(data)
-    with pytest.raises(ValueError, match="not one of this method"):
-        PrivBayes(epsilon=1, degree=2)._build(data.public, release.transcript)
+    with pytest.raises(DoesNotFollow):
+        follow(PrivBayes(epsilon=1, degree=2), data.public, release.transcript)
 
 
 def test_the_plan_tells_sizes_noise_and_errors():

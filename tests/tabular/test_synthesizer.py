@@ -1,7 +1,9 @@
 """Synthesizer, MST and AIM: the suite, and what is special to them."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -12,16 +14,19 @@ from sfumato import noise
 from sfumato.audit import Pair, examine
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.graphical import GraphicalModel
+from sfumato.privacy.door import follow
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, PureDP
+from sfumato.privacy.program import Ask, DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.growth import Growth, one_way_asks
+from sfumato.tabular.growth import LARGEST, Growth, one_way_counts
 from sfumato.tabular.one_way import shares_by_size
-from sfumato.tabular.program import FARTHEST, GRID, LARGEST, Choice
+from sfumato.tabular.queries import FARTHEST, GRID, Distances
 from sfumato.tabular.synthesizer import rounds_for
+from tests.audit.mutants import Leak, geometric
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
 
@@ -253,16 +258,14 @@ def test_a_pool_takes_small_tables_first_and_stops_where_it_is_told():
 def test_a_transcript_of_another_method_is_refused():
     data = correlated()
     transcript = sf.Synthesizer(epsilon=1, rounds=2).release(data).transcript
-    with pytest.raises(ValueError, match="transcript"):
-        sf.Synthesizer(epsilon=1, rounds=3)._build(data.public, transcript)
+    with pytest.raises(DoesNotFollow):
+        follow(sf.Synthesizer(epsilon=1, rounds=3), data.public, transcript)
     longer = Transcript((*transcript.entries, *_renamed(transcript.entries[:1])))
-    with pytest.raises(ValueError, match="more than"):
-        sf.Synthesizer(epsilon=1, rounds=2)._build(data.public, longer)
+    with pytest.raises(DoesNotFollow, match="never asked"):
+        follow(sf.Synthesizer(epsilon=1, rounds=2), data.public, longer)
 
 
 def _renamed(entries):
-    from dataclasses import replace
-
     return tuple(replace(entry, label=f"{entry.label} again") for entry in entries)
 
 
@@ -270,7 +273,7 @@ def test_a_release_rebuilt_from_its_transcript_is_the_same():
     data = correlated()
     method = sf.Synthesizer(epsilon=1)
     release = method.release(data)
-    again = method._build(data.public, release.transcript)
+    again = follow(method, data.public, release.transcript)
     for mine, theirs in zip(release.model.graph.tables, again.model.graph.tables, strict=True):
         assert np.array_equal(mine, theirs)
 
@@ -323,8 +326,6 @@ def test_columns_of_too_many_values_are_refused_before_anything_is_spent():
 
 
 def test_a_choice_of_what_was_not_offered_is_refused():
-    from dataclasses import replace
-
     data = correlated()
     method = sf.MST(epsilon=1)
     transcript = method.release(data).transcript
@@ -333,8 +334,8 @@ def test_a_choice_of_what_was_not_offered_is_refused():
             replace(entry, outputs=(forged,)) if entry.label == "choice 1" else entry
             for entry in transcript
         )
-        with pytest.raises(ValueError, match="not offered"):
-            method._build(data.public, Transcript(entries))
+        with pytest.raises(DoesNotFollow, match="'choice 1' says cannot be said"):
+            follow(method, data.public, Transcript(entries))
 
 
 def test_no_rows_that_are_public_stay_no_rows():
@@ -344,12 +345,15 @@ def test_no_rows_that_are_public_stay_no_rows():
 
 
 class Greedy(sf.Synthesizer):
-    """A mutant: it offers only sets that occur in the data."""
+    """A mutant: it offers only sets that occur in the data, which a query of its own hands out."""
 
-    def _measure(self, data, budget):
-        counts = data.counts.marginals([(0, 1)])[0]
-        fewer = type(self)(epsilon=self.epsilon, rounds=int((counts > 0).sum() > 1) + 1)
-        sf.Synthesizer._measure(fewer, data, budget)
+    def program(self, public, budget):
+        leak = Leak()
+        yield Ask(budget, geometric((1,), Fraction(self.epsilon) / 2), leak, "rows")
+        counts = leak.found[0].counts.marginals([(0, 1)])[0]
+        rounds = int((counts > 0).sum() > 1) + 1
+        half = replace(self, epsilon=Fraction(self.epsilon) / 2, rounds=rounds)
+        yield from sf.Synthesizer.program(half, public, budget)
 
 
 def test_replay_catches_a_number_of_rounds_read_off_the_data():
@@ -363,13 +367,14 @@ def test_no_fit_makes_a_score_overflow(monkeypatch, said):
     """Scores are whole numbers that one record moves by its grid steps, whatever a fit came to."""
     public = tables.table([]).public
     growth = Growth(public, PureDP(1), Relation.ADD_REMOVE)
-    for asked in one_way_asks(growth, range(len(public.sizes)), Fraction(1)):
+    for asked in one_way_counts(growth, range(len(public.sizes)), Fraction(1)):
         growth.learn(asked, np.full(asked.shape, 2**40))
     monkeypatch.setattr(GraphicalModel, "joint", lambda model: np.full(public.sizes, said))
     pool = candidate_pool(public.sizes, 100, most_sets=20, most_cells=10_000)
     expected = growth.estimates(pool)
     assert expected.min() >= 0 and expected.max() <= GRID * LARGEST
-    ask = growth.choice(1, pool, np.arange(len(pool.sets)), Fraction(1))
+    budget = SimpleNamespace(take=lambda loss, label: None)
+    ask = growth.choose(budget, 1, pool, np.arange(len(pool.sets)), Fraction(1)).query
     counts = np.full(int(pool.starts[-1]), 5, dtype=np.int64)
     more = counts.copy()
     more[pool.starts[:-1]] += 1
@@ -383,15 +388,12 @@ def test_no_fit_makes_a_score_overflow(monkeypatch, said):
 
 def test_a_distance_that_no_fit_has_is_cut_and_stays_one_that_a_record_moves_little():
     pool = candidate_pool((2, 2), 100, most_sets=20, most_cells=100)
-    ask = Choice(
-        label="choice",
+    ask = Distances(
         pool=pool,
         offered=np.arange(1),
         expected=lambda: np.full(4, FARTHEST // 4 + GRID, dtype=np.int64),
         handicap=np.zeros(1, dtype=np.int64),
         weights=np.ones(1, dtype=np.int64),
-        loss=PureDP(1),
-        relation=Relation.ADD_REMOVE,
     )
     counts = np.zeros(4, dtype=np.int64)
     scores = [int(ask.scores(counts + np.array([n, 0, 0, 0]))[0]) for n in range(9)]

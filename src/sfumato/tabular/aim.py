@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.candidates import candidate_pool
+from sfumato.privacy.program import FINISH, Program
+from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
 from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
 from sfumato.tabular.growth import Growth
 from sfumato.tabular.one_way import counted_columns, require_countable
-from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["AIM"]
@@ -80,16 +78,15 @@ class AIM(TableMethod[SyntheticTable]):
             singles=True,
         )
 
-    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
-        """Ask for what is needed, one thing after another, and return what was learned."""
+    def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for every column, then for one combination after another."""
         limit, relation = self.record_budget(public)
         growth = Growth(public, limit, relation)
         columns = counted_columns(public)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
-        asks = tuple(growth.count((column,), table_share, "column: ") for column in columns)
-        for asked, values in zip(asks, (yield asks), strict=True):
-            growth.learn(asked, values)
+        counts = [growth.count((column,), table_share, "column: ") for column in columns]
+        yield from growth.measure(budget, counts)
         left = 1 - table_share * len(columns)
         pool, number = self._pool(public), 0
         weights = _weights(pool)
@@ -104,7 +101,8 @@ class AIM(TableMethod[SyntheticTable]):
                 # Single columns make no model larger than it is.
                 offered = np.flatnonzero(weights == 1).astype(np.int64)
             spread = mean_absolute(growth.count((columns[0],), table_share).noise)
-            choice = growth.choice(
+            pick = yield growth.choose(
+                budget,
                 number,
                 pool,
                 offered,
@@ -112,17 +110,18 @@ class AIM(TableMethod[SyntheticTable]):
                 handicap=spread * pool.cells.astype(np.float64),
                 weights=weights,
             )
-            chosen = pool.sets[offered[(yield choice)]]
-            asked = growth.count(chosen, table_share, f"table {number}: ")
-            (values,) = yield (asked,)
+            chosen = pool.sets[offered[pick]]
+            count = growth.count(chosen, table_share, f"table {number}: ")
+            values = yield count.ask(budget)
             before = growth.marginal(chosen)
-            growth.learn(asked, values)
+            growth.learn(count, values)
             left -= share
             change = float(np.abs(growth.marginal(chosen) - before).sum()) * growth.total
-            if change <= spread * prod(asked.shape):
+            if change <= spread * prod(count.shape):
                 # Half the noise: twice the share under pure epsilon, four times under zCDP.
                 share *= 4 if isinstance(limit, ZCDP) else 2
-        return growth
+        yield FINISH
+        return growth.release()
 
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
@@ -157,13 +156,6 @@ class AIM(TableMethod[SyntheticTable]):
     def trial(self) -> AIM:
         """Return the same with few rounds."""
         return replace(self, rounds=2)
-
-    def _measure(self, data: Table, budget: Budget) -> None:
-        measured(lambda: self._program(data.public), data, budget)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        growth: Growth = answered(lambda: self._program(public), transcript)
-        return growth.release()
 
 
 def _weights(pool: Pool) -> NDArray[np.int64]:

@@ -1,25 +1,41 @@
 """Which codes of a column are joined to one bin: by width, by quantiles, or along a tree.
 
-One course of questions is followed twice: with the data at hand, where primitives answer it, and
-with the transcript, from which the same bins are read again. Nothing but the answers decides a bin
-(docs/proofs/binning.md).
+Nothing but the answers of primitives decides a bin (docs/proofs/binning.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.table_queries import Marginal
 from sfumato.engines.coding import Coding
-from sfumato.tabular.bin_tree import CodeTree, Walk, pruned
+from sfumato.mechanisms.choose import Choose, choose_within
+from sfumato.mechanisms.count_noise import ask_counts
+from sfumato.mechanisms.privtree import TreeSplits, grow_tree
+from sfumato.mechanisms.quantile import quantile_sensitivity
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import Loss, pure_within
+from sfumato.privacy.program import Ask, Program
+from sfumato.tabular.bin_tree import CodeTree, Node, pruned
 from sfumato.tabular.binned_model import Bins
+from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
 
-__all__ = ["ROWS_SHARE", "Answering", "Answers", "Part", "choose_bins", "cut_levels", "labels_of"]
+__all__ = [
+    "ROWS_SHARE",
+    "Part",
+    "choose_bins",
+    "cut_choice",
+    "cut_levels",
+    "labels_of",
+    "tree_splits",
+]
 
 #: What the number of rows takes of the bins' share, where it is private and sets the threshold.
 ROWS_SHARE = Fraction(1, 20)
@@ -59,33 +75,37 @@ class Part:
         return Part(self.first, place, below), Part(place, self.last, self.bins - below)
 
 
-class Answering(Protocol):
-    """Who answers the questions about one column."""
-
-    def splits(self, tree: CodeTree, threshold: int) -> Walk:
-        """Return the tree as far as it was split."""
-
-    def cuts(self, level: int, levels: int, parts: Sequence[Part]) -> list[int]:
-        """Return which of its places each part is cut at."""
+def cut_choice(part: Part, loss: Loss) -> Choose:
+    """Return the private choice of a cut, for a record of the part added or removed."""
+    moved = quantile_sensitivity(part.quantile, Relation.ADD_REMOVE)
+    return choose_within(loss, part.cuts, Fraction(moved))
 
 
-class Answers(Protocol):
-    """Who answers: primitives, given the data; or the transcript of what they said."""
-
-    def rows(self, share: Fraction, label: str) -> int:
-        """Return the number of rows, with noise."""
-
-    def column(self, column: int, share: Fraction, label: str) -> Answering:
-        """Return who answers about a column, for a share of the budget."""
+def tree_splits(tree: CodeTree, threshold: int, loss: Loss, relation: Relation) -> TreeSplits:
+    """Return the primitive that a slice pays for when a tree is grown with all of it."""
+    return TreeSplits(
+        epsilon=pure_within(loss),
+        fan_out=tree.fan_out,
+        levels=tree.levels,
+        threshold=threshold,
+        relation=relation,
+    )
 
 
 def choose_bins(
-    binner: str, codings: dict[int, Coding], names: Sequence[str], most: int, rows: int | None
-) -> Callable[[Answers], dict[int, Bins]]:
-    """Return a course of questions whose answers decide the bins of some columns.
+    budget: Budget,
+    binner: str,
+    codings: dict[int, Coding],
+    names: Sequence[str],
+    most: int,
+    rows: int | None,
+) -> Program[dict[int, Bins]]:
+    """Ask for what decides the bins of some columns, and return them.
 
     Parameters
     ----------
+    budget
+        The slice of all bins together.
     binner
         `"uniform"`, `"quantile"` or `"privtree"`.
     codings
@@ -97,42 +117,59 @@ def choose_bins(
     rows
         The number of rows where it is public.
     """
-
-    def course(answers: Answers) -> dict[int, Bins]:
-        found: dict[int, Bins] = {}
-        left, threshold = Fraction(1), 0
-        labels = labels_of(names)
-        if binner == "privtree":
-            total = rows
-            if total is None:
-                total = answers.rows(ROWS_SHARE, labels[-1])
-                left -= ROWS_SHARE
-            threshold = min(max(total, 0), LARGEST) // most
-        for column, coding in codings.items():
-            if binner == "uniform":
-                groups = np.arange(coding.proper) * min(most, coding.proper) // coding.proper
-            else:
-                asked = answers.column(column, left / len(codings), labels[column])
-                groups = _groups(binner, coding, most, threshold, asked)
-            found[column] = _with_reserved(coding, groups)
-        return found
-
-    return course
-
-
-def _groups(
-    binner: str, coding: Coding, most: int, threshold: int, asked: Answering
-) -> NDArray[np.intp]:
-    """Return the bin of each proper code of a column."""
-    tree = CodeTree.of(coding)
+    found: dict[int, Bins] = {}
+    left, threshold = Fraction(1), 0
+    labels, counted = labels_of(names), CodeCounts(tuple(codings))
     if binner == "privtree":
-        walk = asked.splits(tree, threshold)
-        return tree.grouped(pruned(tree, walk.inner, most))
-    parts = [Part(0, coding.proper, most)]
-    for level in range(cut_levels(most)):
+        if rows is None:
+            part = budget.take(ROWS_SHARE, labels[-1])
+            told = yield ask_counts(part, Marginal(()), (1,), label=labels[-1])
+            rows = int(told[0])
+            left -= ROWS_SHARE
+        threshold = min(max(rows, 0), LARGEST) // most
+    for column, coding in codings.items():
+        if binner == "uniform":
+            groups = np.arange(coding.proper) * min(most, coding.proper) // coding.proper
+        else:
+            part, tree = budget.take(left / len(codings), labels[column]), CodeTree.of(coding)
+            if binner == "privtree":
+                splits = tree_splits(tree, threshold, part.limit, part.relation)
+                root = CodeNodes.root(counted, column, tree)
+                levels = yield from grow_tree(part, root, splits, labels[column])
+                leaves = pruned(tree, tree.inner(levels), most)
+            else:
+                whole = Part(0, coding.proper, most)
+                leaves = yield from _cut(part, counted, column, whole, labels[column])
+            groups = tree.grouped(leaves)
+        found[column] = _with_reserved(coding, groups)
+    return found
+
+
+def _cut(
+    budget: Budget, counted: CodeCounts, column: int, whole: Part, label: str
+) -> Program[list[Node]]:
+    """Cut a stretch of codes into bins: level by level, a cut in each part; a record is in one."""
+    parts, levels = [whole], cut_levels(whole.bins)
+    for level in range(levels):
         # Of two codes there is one cut, and nothing to choose.
         offered = [part for part in parts if part.cuts > 1]
-        picks = iter(asked.cuts(level, cut_levels(most), offered) if offered else ())
+        picks: Iterator[int] = iter(())
+        if offered:
+            ranges = [f"{part.first} to {part.last}" for part in offered]
+            slices = budget.parallel(ranges, Fraction(1, levels), name=f"level {level + 1}")
+            picks = iter(
+                (
+                    yield [
+                        Ask(
+                            paid,
+                            cut_choice(part, paid.limit),
+                            CutScores(counted, column, part.first, part.last, part.quantile),
+                            f"{label}: {codes}",
+                        )
+                        for codes, part, paid in zip(ranges, offered, slices, strict=True)
+                    ]
+                )
+            )
         cut: list[Part] = []
         for part in parts:
             if part.cuts:
@@ -140,7 +177,7 @@ def _groups(
             else:
                 cut.append(part)
         parts = cut
-    return tree.grouped([(part.first, part.last) for part in parts])
+    return [(part.first, part.last) for part in parts]
 
 
 def _with_reserved(coding: Coding, groups: NDArray[Any]) -> Bins:

@@ -1,8 +1,7 @@
 """The trees over the codes of one column along which its bins are split.
 
 Numbers and dates are halved again and again; categories follow their declared taxonomy. A tree is
-public. Which nodes were split is what a primitive said; only `PrivateWalk` holds counts, and it
-never says one.
+public, and so is which nodes were split: a primitive said it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.engines.coding import Categories, Coding
 from sfumato.engines.coding.taxonomy import Taxonomy
 
-__all__ = ["CodeTree", "PrivateWalk", "Walk", "pruned"]
+__all__ = ["CodeTree", "Node", "Nodes", "pruned"]
 
 #: A node: a stretch of the tree's order, from its first place up to and without its last.
 Node = tuple[int, int]
@@ -79,6 +78,40 @@ class CodeTree:
         places = np.repeat(np.arange(len(below)), [len(members) for members in below])
         return np.array(flat, dtype=np.int64).reshape(-1, 2), places
 
+    @property
+    def root(self) -> Nodes:
+        """The one node of the first level."""
+        return np.array([[0, self.size]], dtype=np.int64)
+
+    def descend(self, nodes: Nodes, split: NDArray[np.bool_]) -> tuple[Nodes, NDArray[np.intp]]:
+        """Return the children of the nodes that were split, and the place of each one's parent.
+
+        A single code cannot be split, and is left out.
+        """
+        chosen = np.flatnonzero(split)
+        children, places = self.children(nodes[chosen])
+        several = children[:, 1] - children[:, 0] > 1
+        return children[several], chosen[places[several]]
+
+    def inner(self, levels: Sequence[NDArray[np.bool_]]) -> dict[Node, tuple[Node, ...]]:
+        """Return the nodes that were split, each after its parent, with their children.
+
+        Parameters
+        ----------
+        levels
+            Which nodes of each level were split.
+        """
+        found: dict[Node, list[Node]] = {}
+        nodes = self.root
+        for split in levels:
+            parents = [(first, last) for first, last in nodes[split].tolist()]
+            found.update((parent, []) for parent in parents)
+            children, places = self.children(nodes[split])
+            for place, (first, last) in zip(places.tolist(), children.tolist(), strict=True):
+                found[parents[place]].append((first, last))
+            nodes, _ = self.descend(nodes, split)
+        return {node: tuple(members) for node, members in found.items()}
+
     def grouped(self, leaves: Sequence[Node]) -> NDArray[np.intp]:
         """Return the bin of each code, for leaves in order that cover every code once."""
         bins = np.empty(self.size, dtype=np.intp)
@@ -118,70 +151,6 @@ def _taxonomy_tree(taxonomy: Taxonomy, values: Sequence[Any]) -> CodeTree:
 def _height(groups: dict[Node, tuple[Node, ...]], node: Node) -> int:
     """Return the number of levels of splits below a node; nesting is bounded by the schema."""
     return 1 + max(_height(groups, inner) for inner in groups[node]) if node in groups else 0
-
-
-class Walk:
-    """A tree while it grows, level by level, from what was said. Public.
-
-    Parameters
-    ----------
-    tree
-        What may be split.
-    """
-
-    def __init__(self, tree: CodeTree) -> None:
-        self._tree = tree
-        self.nodes: Nodes = np.array([[0, tree.size]], dtype=np.int64)
-        self._parents = np.zeros(1, dtype=np.intp)
-        self._inner: dict[Node, tuple[Node, ...]] = {}
-
-    @property
-    def parents(self) -> NDArray[np.intp]:
-        """For each node that may be split now, its parent's place in the frontier before."""
-        return self._parents
-
-    def descend(self, split: NDArray[np.bool_]) -> None:
-        """Go on to the children of the nodes that are split."""
-        if split.shape != (len(self.nodes),):
-            raise ValueError("one answer is needed for each node that may be split")
-        chosen = np.flatnonzero(split)
-        children, places = self._tree.children(self.nodes[chosen])
-        below: list[list[Node]] = [[] for _ in chosen]
-        for place, (first, last) in zip(places.tolist(), children.tolist(), strict=True):
-            below[place].append((first, last))
-        for number, members in zip(chosen.tolist(), below, strict=True):
-            first, last = self.nodes[number].tolist()
-            self._inner[first, last] = tuple(members)
-        # A single code cannot be split.
-        open_ = children[:, 1] - children[:, 0] > 1
-        self.nodes = children[open_]
-        self._parents = chosen[places[open_]]
-
-    @property
-    def inner(self) -> dict[Node, tuple[Node, ...]]:
-        """The nodes that were split, each after its parent, with their children."""
-        return self._inner
-
-
-class PrivateWalk(Walk):
-    """A tree that grows over the private counts of a column.
-
-    Parameters
-    ----------
-    tree
-        What may be split.
-    counts
-        The count of each code of the column; codes beyond the tree's are left out. Private.
-    """
-
-    def __init__(self, tree: CodeTree, counts: NDArray[np.int64]) -> None:
-        super().__init__(tree)
-        self._up_to = np.concatenate([[0], np.cumsum(counts[tree.order])]).astype(np.int64)
-
-    def scores(self) -> NDArray[np.int64]:
-        """Return the number of records in each node that may be split. Private."""
-        scores: NDArray[np.int64] = self._up_to[self.nodes[:, 1]] - self._up_to[self.nodes[:, 0]]
-        return scores
 
 
 def pruned(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> list[Node]:

@@ -9,24 +9,30 @@ never let the data decide more than where the bins are (docs/proofs/binning.md).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
 
-from sfumato.data.table import Table, TablePublic
-from sfumato.engines.coding import Categories, Coding
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import View, see_through
+from sfumato.engines.coding import Categories, Coding, Integers
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Number
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.bin_answers import Asking, Reading, cut_choice, tree_splits
-from sfumato.tabular.bin_choice import ROWS_SHARE, Answers, Part, choose_bins, cut_levels
+from sfumato.privacy.program import Program
+from sfumato.tabular.bin_choice import (
+    ROWS_SHARE,
+    Part,
+    choose_bins,
+    cut_choice,
+    cut_levels,
+    tree_splits,
+)
 from sfumato.tabular.bin_tree import CodeTree
 from sfumato.tabular.binned_model import Bins, unbinned
-from sfumato.tabular.binned_table import BinnedPublic, BinnedTable
 from sfumato.tabular.counting_method import TableMethod, rows_about
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -38,6 +44,56 @@ FEW_CODES = 32
 BINS, MOST_BINS = 16, 32
 #: More columns than this are not listed in a sentence.
 MOST_NAMED = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinnedPublic(TablePublic):
+    """What is public about a table whose columns are seen through bins.
+
+    Parameters
+    ----------
+    left
+        The share of a method's budget that is left once the bins are found.
+    """
+
+    left: Fraction
+
+    @classmethod
+    def seen(cls, public: TablePublic, numbers: Mapping[int, int], left: Fraction) -> BinnedPublic:
+        """Return the public part of a table with so many bins of declared values in some columns.
+
+        Parameters
+        ----------
+        public
+            What is public about the table as it is declared.
+        numbers
+            The number of bins of each such column.
+        left
+            The share of the budget that is left.
+        """
+        columns = tuple(
+            replace(column, coding=_binned(column.coding, numbers[number]))
+            if number in numbers
+            else column
+            for number, column in enumerate(public.schema.columns)
+        )
+        return cls(
+            schema=replace(public.schema, columns=columns),
+            unit=public.unit,
+            relation=public.relation,
+            contribution=public.contribution,
+            rows=public.rows,
+            rows_about=public.rows_about,
+            left=left,
+        )
+
+
+def _binned(coding: Coding, number: int) -> Coding:
+    """Return a coding of so many bins, which keeps the reserved codes of another."""
+    if isinstance(coding, Categories):
+        names = tuple(f"group {group + 1}" for group in range(number))
+        return Categories(values=names, missing=coding.missing, outside=coding.outside)
+    return Integers(low=0, high=number - 1, missing=coding.missing, outside=coding.outside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +128,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
         """Return the plan for columns as they are given."""
 
     @abstractmethod
-    def _measure_table(self, data: Table, budget: Budget) -> None:
-        """Look at a table whose columns are taken as they are given, as `_measure` does."""
-
-    @abstractmethod
-    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        """Return the release of such a table, as `_build` does."""
+    def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for what the release of columns as they are given needs, and return it."""
 
     def record_budget(self, public: TablePublic) -> tuple[Loss, Relation]:
         """Return the loss for one record, less what bins took, and its relation."""
@@ -111,39 +163,25 @@ class BinningMethod(TableMethod[SyntheticTable]):
         free = self.binner in ("declared", "uniform") or not self.binned(public)
         return Fraction(1) if free else 1 - Fraction(self.bins_share)
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public, left = data.public, self._left(data.public)
-        codings = self.binned(public)
+    def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for the bins, and then for the table as it is seen through them."""
+        codings, left = self.binned(public), self._left(public)
         if not codings:
-            self._measure_table(data, budget)
-            return
-        asking = Asking(
-            data.counts, tuple(codings), budget.take(1 - left, "bins") if left < 1 else budget
-        )
-        found = self._bins_course(public)(asking)
-        view = data.counts.recoded(
-            [(c, found[c].groups if c in found else None) for c in range(len(public.sizes))]
+            return (yield from self._table_program(public, budget))
+        found = yield from choose_bins(
+            budget.take(1 - left, "bins") if left < 1 else budget,
+            self.binner,
+            codings,
+            public.columns,
+            self.most_bins,
+            public.rows,
         )
         rest = budget.take(left, "table") if left < 1 else budget
-        self._measure_table(BinnedTable(self._seen(public, found), view), rest)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        if not self.binned(public):
-            return self._build_table(public, transcript)
-        limit, relation = self.record_budget(public)
-        entries = iter(transcript)
-        found = self._bins_course(public)(
-            Reading(entries, limit.share(1 - self._left(public)), relation)
+        view = View(
+            tuple((c, found[c].groups if c in found else None) for c in range(len(public.sizes)))
         )
-        rest = Transcript(tuple(entries), transcript.slices, marks=transcript.marks)
-        release = self._build_table(self._seen(public, found), rest)
+        release = yield from see_through(view, self._table_program(self._seen(public, found), rest))
         return unbinned(release, public, found, self._bins_words(public, found))
-
-    def _bins_course(self, public: TablePublic) -> Callable[[Answers], dict[int, Bins]]:
-        """Return the questions whose answers are the bins."""
-        return choose_bins(
-            self.binner, self.binned(public), public.columns, self.most_bins, public.rows
-        )
 
     def _seen(self, public: TablePublic, found: Mapping[int, Bins]) -> BinnedPublic:
         """Return what is public once the bins are."""

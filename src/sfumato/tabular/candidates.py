@@ -6,19 +6,53 @@ a release is planned, tried out, measured and built, so the last answers are kep
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.tabular.program import Pool, Set
+from sfumato.mechanisms.graphical.layout import running
 
-__all__ = ["candidate_pool", "joinable_sets"]
+__all__ = ["Pool", "Set", "candidate_pool", "joinable_sets"]
 
+Set = tuple[int, ...]
 Level = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 #: Tables of more cells than this are all alike: none is ever counted.
 ENDLESS = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Sets of columns to choose from, their tables laid one after another.
+
+    Parameters
+    ----------
+    sets
+        The sets, none of them empty.
+    sizes
+        The domain size of each column.
+    """
+
+    sets: tuple[Set, ...]
+    sizes: tuple[int, ...]
+    cells: NDArray[np.int64] = field(init=False)
+    starts: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        columns, firsts = self.members
+        sizes = np.asarray(self.sizes, dtype=np.int64)
+        cells = np.multiply.reduceat(sizes[columns], firsts[:-1]) if self.sets else sizes[:0]
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "starts", running(cells.tolist()))
+
+    @cached_property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The columns of all sets one after another, and where each set starts."""
+        columns = [column for inside in self.sets for column in inside]
+        lengths = [len(inside) for inside in self.sets]
+        return np.asarray(columns, dtype=np.int64), running(lengths)
 
 
 def candidate_pool(

@@ -16,11 +16,10 @@ from sfumato.data.frames import columns_of, names_of
 from sfumato.data.table import TablePublic
 from sfumato.data.weights import WeightTable
 from sfumato.engines.intake import Recipe, take
-from sfumato.mechanisms.huber import Examples
 from sfumato.privacy.release import Release
 from sfumato.tabular.features import Task
 
-__all__ = ["Classifier", "direction", "mistakes"]
+__all__ = ["Classifier", "direction"]
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
@@ -42,39 +41,6 @@ def direction(weights: Floats) -> Integers64:
     scaled = weights / np.where(largest > 0, largest, 1.0) * 2**DIRECTION_BITS
     whole: Integers64 = np.rint(scaled).astype(np.int64)
     return whole
-
-
-#: Scores that are held at once while mistakes are counted.
-MOST_SCORES = 2**22
-
-
-def mistakes(examples: Examples, directions: Integers64) -> Integers64:
-    """Return how many records each direction puts on the wrong side. Private.
-
-    Parameters
-    ----------
-    examples
-        Signed examples, whose last entry is the bias and so tells the sign.
-    directions
-        One direction a column, from `direction`.
-
-    Notes
-    -----
-    A score w·x > 0 means positive. Scores are whole numbers below 2⁵³, exact in floats in any
-    order of the additions.
-    """
-    matrix, floats = examples.matrix, directions.astype(np.float64)
-    total = np.zeros(directions.shape[1], dtype=np.int64)
-    # So many rows at once that their scores stay small in memory, however many records there are.
-    block = max(1, MOST_SCORES // max(directions.shape[1], 1))
-    for first in range(0, len(examples.weights), block):
-        part = slice(first, first + block)
-        scores = matrix[part].astype(np.float64) @ floats
-        positive = examples.values[part, -1:] > 0
-        # Signed scores: a tie is a mistake for a positive record only.
-        wrong = np.where(positive, scores <= 0, scores < 0)
-        total += examples.weights[part] @ wrong.astype(np.int64)
-    return total
 
 
 class Classifier(Release):

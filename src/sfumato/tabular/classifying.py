@@ -9,7 +9,6 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Labels, Name, parameter
-from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.classifier import Classifier
 from sfumato.tabular.features import Task
 
@@ -47,9 +46,3 @@ class ClassifyingMethod(Method[Table, Classifier]):
         limit, _ = self.record_budget(public)
         assert isinstance(limit, PureDP)
         return limit
-
-
-def require_same(planned: list[tuple[str, dict[str, Any]]], transcript: Transcript) -> None:
-    """Raise unless a transcript holds exactly the measurements that were planned."""
-    if planned != [(entry.label, entry.signature) for entry in transcript]:
-        raise ValueError("the transcript is not one of this method with these parameters")

@@ -10,18 +10,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
     TOTAL,
     TableMethod,
     count_step,
-    require_planned,
     rows_about,
 )
 from sfumato.tabular.model import Model
@@ -71,29 +71,20 @@ class Contingency(TableMethod[SyntheticTable]):
                 "marginals instead"
             )
 
-    def primitives(self, public: TablePublic) -> list[CountNoise]:
-        """Return the noise on the number of rows, if it is counted, and on the cells."""
+    def _steps(self, public: TablePublic) -> list[tuple[str, Fraction, CountNoise]]:
+        """Return what is measured: its label, its share of the budget, its noise."""
         limit, relation = self.record_budget(public)
-        share = limit.share(1 - self.total_share(public))
-        total = self.total_noise(public)
-        table = count_noise((prod(public.sizes),), share, relation)
-        return [table] if total is None else [total, table]
-
-    def _labels(self, public: TablePublic) -> list[str]:
-        return [TABLE] if public.rows is not None else [TOTAL, TABLE]
-
-    def _shares(self, public: TablePublic) -> list[Fraction]:
-        part = self.total_share(public)
-        return [Fraction(1)] if public.rows is not None else [part, 1 - part]
+        part, total = self.total_share(public), self.total_noise(public)
+        table = count_noise((prod(public.sizes),), limit.share(1 - part), relation)
+        steps = [(TOTAL, part, total), (TABLE, 1 - part, table)]
+        return [(label, share, noise) for label, share, noise in steps if noise is not None]
 
     def plan(self, public: TablePublic) -> Plan:
         """Return the noise on a cell, and what it adds up to in small marginals."""
         self.check(public)
         steps = [
             count_step(label, self.working_loss().share(share), [noise], public)
-            for label, share, noise in zip(
-                self._labels(public), self._shares(public), self.primitives(public), strict=True
-            )
+            for label, share, noise in self._steps(public)
         ]
         return Plan(
             method=self.name,
@@ -125,26 +116,20 @@ class Contingency(TableMethod[SyntheticTable]):
             figures=figures,
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
-        labels = self._labels(public)
-        slices = budget.split(labels, self._shares(public))
+    def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for the number of rows, if it is private, and for all cells."""
+        labels, shares, noises = zip(*self._steps(public), strict=True)
         # Columns with one value tell nothing, and arrays have few axes.
         columns = tuple(i for i, size in enumerate(public.sizes) if size > 1) or (0,)
-        table = data.counts.marginals([columns])[0].reshape(-1)
-        values = [table] if public.rows is not None else [table.sum(keepdims=True), table]
-        for label, part, noise, value in zip(
-            labels, slices, self.primitives(public), values, strict=True
-        ):
-            part.measure(noise, value, label=label)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        primitives = self.primitives(public)
-        require_planned(transcript, self._labels(public), primitives)
-        counts = transcript[TABLE].astype(np.float64)
-        total = float(transcript[TOTAL][0] if public.rows is None else public.rows)
-        deviation = primitives[-1].standard_deviation
-        columns = tuple(range(len(public.sizes)))
+        queries = {TOTAL: Marginal(()), TABLE: Marginal(columns, flat=True)}
+        told = yield [
+            Ask(part, noise, queries[label], label)
+            for label, part, noise in zip(labels, budget.split(labels, shares), noises, strict=True)
+        ]
+        yield FINISH
+        counts = told[-1].astype(np.float64)
+        total = float(told[0][0] if public.rows is None else public.rows)
+        columns, deviation = tuple(range(len(public.sizes))), noises[-1].standard_deviation
         table = NoisyTable(TABLE, columns, (0,) * len(columns), counts.size, deviation)
         return SyntheticTable(public, self._model(public, counts, total), total, [table])
 

@@ -21,10 +21,8 @@ from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
-from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.counting import margin
 from sfumato.tabular.noisy_tables import NoisyTables
 
@@ -195,15 +193,6 @@ def table_label(public: TablePublic, columns: tuple[int, ...]) -> str:
     # A name that holds the sign, or looks like a list itself, could make two tables look alike.
     plain = not any("×" in name or name.startswith("[") for name in names)
     return " × ".join(names) if plain else json.dumps(names)
-
-
-def require_planned(
-    transcript: Transcript, labels: Sequence[str], primitives: Sequence[Primitive]
-) -> None:
-    """Raise unless a transcript holds what was planned, in this order, and nothing else."""
-    planned = [(label, one.signature()) for label, one in zip(labels, primitives, strict=True)]
-    if planned != [(entry.label, entry.signature) for entry in transcript]:
-        raise ValueError("the transcript is not one of this method with these parameters")
 
 
 def count_step(

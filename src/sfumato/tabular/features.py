@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.engines.coding import Categories
-from sfumato.mechanisms.huber import FEATURE_BITS, Examples
+from sfumato.mechanisms.huber import FEATURE_BITS
 from sfumato.noise.exact import briefly
 
 __all__ = ["Attribute", "FeatureMap", "Task"]
@@ -182,10 +182,3 @@ class Task:
     def signs(self, codes: NDArray[Any]) -> Integers64:
         """Return 1 for each positive code of the target and −1 for each other."""
         return np.where(self.positive[codes], 1, -1).astype(np.int64)
-
-    def examples(self, data: Table) -> Examples:
-        """Return the signed examples of a table, the equal ones together. Private."""
-        rows, weights = data.counts.distinct((*self.features.columns, self.target))
-        places, values = self.features.entries(rows[:, :-1])
-        signed = values * self.signs(rows[:, -1])[:, None]
-        return Examples(places, signed, weights, self.features.dimension)

@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.mechanisms.gaussian import GaussianNoise
@@ -23,17 +24,17 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, pure_within
 from sfumato.privacy.parameters import OneOf, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
     TOTAL,
     TableMethod,
     count_step,
-    require_planned,
     rows_about,
 )
 from sfumato.tabular.marginals import MOST_TABLES
 from sfumato.tabular.noisy_tables import NoisyTables
+from sfumato.tabular.queries import WalshCoefficients
 from sfumato.tabular.simple_models import clipped
 from sfumato.tabular.walsh import Coefficients, bits_of
 
@@ -194,23 +195,18 @@ class Fourier(TableMethod["FourierTables"]):
             figures=figures,
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
-        layout = self.layout(public)
-        for label, share, noise in self._steps(public):
-            part = budget.take(share, label)
-            if label == TOTAL:
-                part.measure(noise, data.counts.marginals([()])[0].reshape(1), label=label)
-            else:
-                tables = data.counts.marginals(layout.sets)
-                part.measure(noise, layout.of_tables(tables), label=label)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> FourierTables:
-        steps = self._steps(public)
-        require_planned(transcript, [s[0] for s in steps], [s[2] for s in steps])
-        layout = self.layout(public)
-        total = float(transcript[TOTAL][0] if public.rows is None else public.rows)
-        known = transcript[COEFFICIENTS] if layout.count else np.zeros(0)
+    def program(self, public: TablePublic, budget: Budget) -> Program[FourierTables]:
+        """Ask for the number of rows, if it is private, and for all coefficients."""
+        layout, steps = self.layout(public), self._steps(public)
+        queries = {TOTAL: Marginal(()), COEFFICIENTS: WalshCoefficients(layout)}
+        told = yield [
+            Ask(budget.take(share, label), noise, queries[label], label)
+            for label, share, noise in steps
+        ]
+        yield FINISH
+        said = {label: noisy for (label, _, _), noisy in zip(steps, told, strict=True)}
+        total = float(said[TOTAL][0] if public.rows is None else public.rows)
+        known = said[COEFFICIENTS] if layout.count else np.zeros(0)
         sets = self.sets(public)
         tables = layout.tables(sets, total, known.astype(np.float64))
         noise = self.coefficient_noise(public)

@@ -7,6 +7,7 @@ become a model, which sets of columns can still be joined, and what the model ex
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
@@ -15,20 +16,25 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.engines.bits import small_tables
 from sfumato.engines.together import counted_together
+from sfumato.mechanisms.choose import choose_within
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.mechanisms.graphical import GraphicalModel, Measured, fit
 from sfumato.mechanisms.graphical.fitting import total_of
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
-from sfumato.tabular.candidates import joinable_sets
+from sfumato.privacy.program import Ask, Program
+from sfumato.tabular.candidates import Pool, Set, joinable_sets
 from sfumato.tabular.counting_method import TOTAL, table_label
 from sfumato.tabular.fitted import FittedModel
 from sfumato.tabular.one_way import counted_columns, shares_by_size
-from sfumato.tabular.program import GRID, LARGEST, Choice, Count, Pool, Set
+from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
-__all__ = ["Growth", "one_way_asks"]
+__all__ = ["LARGEST", "Count", "Growth", "one_way_counts"]
 
 Expected = Callable[[], NDArray[np.int64]]
 
@@ -38,10 +44,47 @@ MOST_COMBINATIONS = 2**17
 DRAWN = 20_000
 #: The most steps of a fit on the way, and of the last one.
 ON_THE_WAY, AT_LAST = 60, 250
+#: Estimates beyond this are cut to it: far above any table, far below what overflows.
+LARGEST = 2**36
 
 
-def one_way_asks(growth: Growth, columns: Sequence[int], share: Fraction) -> tuple[Count, ...]:
-    """Return the questions for the tables of single columns, which share a part of the budget."""
+@dataclass(frozen=True)
+class Count:
+    """Noisy counts of some columns; of no columns for the number of rows.
+
+    Parameters
+    ----------
+    label
+        The name of the answer in the transcript, and of its slice.
+    columns
+        The columns, in the order of the axes.
+    shape
+        Their sizes.
+    loss
+        What it may cost, for one record.
+    relation
+        What a neighbour is.
+    """
+
+    label: str
+    columns: Set
+    shape: tuple[int, ...]
+    loss: Loss
+    relation: Relation
+
+    @property
+    def noise(self) -> CountNoise:
+        """The noise: a record is in one cell, so it moves one count by 1."""
+        return count_noise(self.shape or (1,), self.loss, self.relation)
+
+    def ask(self, budget: Budget) -> Ask:
+        """Return the request, with a slice of its own."""
+        part = budget.take(self.loss, self.label)
+        return Ask(part, self.noise, Marginal(self.columns), self.label)
+
+
+def one_way_counts(growth: Growth, columns: Sequence[int], share: Fraction) -> tuple[Count, ...]:
+    """Return the tables of single columns, which share a part of the budget."""
     sizes = [growth.public.sizes[column] for column in columns]
     shares = shares_by_size(sizes, gaussian=isinstance(growth.limit, ZCDP))
     return tuple(
@@ -81,7 +124,7 @@ class Growth:
         return min(total_of(told), float(LARGEST)) if told else 1.0
 
     def count(self, columns: Set, share: Fraction, name: str = "") -> Count:
-        """Return the question for a table of some columns, or for the number of rows."""
+        """Return a table of some columns, or the number of rows, as it will be counted."""
         label = table_label(self.public, columns) if columns else TOTAL
         return Count(
             label=f"{name}{label}",
@@ -90,6 +133,12 @@ class Growth:
             loss=self.limit.share(share),
             relation=self.relation,
         )
+
+    def measure(self, budget: Budget, counts: Sequence[Count]) -> Program[None]:
+        """Ask for tables, all at once, and take them in."""
+        answers = yield [count.ask(budget) for count in counts]
+        for count, values in zip(counts, answers, strict=True):
+            self.learn(count, values)
 
     def learn(self, asked: Count, values: NDArray[np.int64]) -> None:
         """Take in a noisy table."""
@@ -162,8 +211,9 @@ class Growth:
         assert self._model is not None
         return self._model.marginal(columns)
 
-    def choice(
+    def choose(
         self,
+        budget: Budget,
         number: int,
         pool: Pool,
         offered: NDArray[np.int64],
@@ -172,19 +222,24 @@ class Growth:
         handicap: NDArray[np.float64] | None = None,
         weights: NDArray[np.int64] | None = None,
         expected: Expected | None = None,
-    ) -> Choice:
-        """Return the question which offered set the model gets most wrong."""
+    ) -> Ask:
+        """Return the question which offered set the model gets most wrong.
+
+        One record moves an L1 distance by 1, a replaced one by 2.
+        """
         rows = np.zeros(len(pool.sets)) if handicap is None else np.minimum(handicap, LARGEST)
-        return Choice(
-            label=f"choice {number}",
-            pool=pool,
-            offered=offered,
-            expected=expected or self.expected_once(pool),
-            handicap=np.rint(GRID * rows[offered]).astype(np.int64),
-            weights=np.ones(offered.size, np.int64) if weights is None else weights[offered],
-            loss=self.limit.share(share),
-            relation=self.relation,
+        scores = Distances(
+            pool,
+            offered,
+            expected or self.expected_once(pool),
+            np.rint(GRID * rows[offered]).astype(np.int64),
+            np.ones(offered.size, np.int64) if weights is None else weights[offered],
         )
+        loss, label = self.limit.share(share), f"choice {number}"
+        moved = GRID * (2 if self.relation is Relation.REPLACE_ONE else 1)
+        sensitivity = Fraction(moved * int(scores.weights.max()))
+        primitive = choose_within(loss, offered.size, sensitivity)
+        return Ask(budget.take(loss, label), primitive, scores, label)
 
     def release(self, notes: Sequence[str] = ()) -> SyntheticTable:
         """Return the release: the model that explains all tables best."""

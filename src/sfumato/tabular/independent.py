@@ -8,15 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.binning import BinningMethod
-from sfumato.tabular.counting_method import count_step, require_planned
+from sfumato.tabular.counting_method import count_step
 from sfumato.tabular.noisy_tables import common_total, relative_variances
 from sfumato.tabular.one_way import counted_columns, require_countable, shares_by_size
 from sfumato.tabular.simple_models import ProductModel, probabilities
@@ -96,22 +97,16 @@ class Independent(BinningMethod):
             ),
         )
 
-    def _measure_table(self, data: Table, budget: Budget) -> None:
-        public = data.public
-        columns = self.measured(public)
-        names = [public.columns[column] for column in columns]
-        slices = budget.split(names, self.shares(public))
-        tables = data.counts.marginals([(column,) for column in columns])
-        for name, part, noise, table in zip(
-            names, slices, self.noises(public), tables, strict=True
-        ):
-            part.measure(noise, table, label=name)
-
-    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
+    def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         columns, noises = self.measured(public), self.noises(public)
         names = [public.columns[column] for column in columns]
-        require_planned(transcript, names, noises)
-        counts = [transcript[name].astype(np.float64) for name in names]
+        slices = budget.split(names, self.shares(public))
+        told = yield [
+            Ask(part, noise, Marginal((column,)), name)
+            for part, noise, column, name in zip(slices, noises, columns, names, strict=True)
+        ]
+        yield FINISH
+        counts = [noisy.astype(np.float64) for noisy in told]
         if public.rows is None:
             total = common_total(counts, relative_variances(noises))
         else:

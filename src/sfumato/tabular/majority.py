@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Accepted
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.classifier import Classifier
-from sfumato.tabular.classifying import ClassifyingMethod, require_same
+from sfumato.tabular.classifying import ClassifyingMethod
 from sfumato.tabular.counting import margin
 
 LABEL = "positive minus negative"
@@ -60,17 +61,13 @@ class Majority(ClassifyingMethod):
         )
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        task = self.task(data.public)
-        (counts,) = data.counts.marginals([(task.target,)])
-        signs = np.where(task.positive, 1, -1).astype(np.int64)
-        difference = np.array([int(counts @ signs)], dtype=np.int64)
-        budget.measure(self.noise(data.public), difference, label=LABEL)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> Classifier:
-        require_same([(LABEL, self.noise(public).signature())], transcript)
+    def program(self, public: TablePublic, budget: Budget) -> Program[Classifier]:
+        """Ask for the number of positive records minus that of the others."""
         task = self.task(public)
-        difference = int(transcript[LABEL][0])
+        signs = np.where(task.positive, 1, -1).tolist()
+        query = Accepted((task.target,), (tuple(range(len(signs))),), tuple(signs))
+        told = yield Ask(budget, self.noise(public), query, LABEL)
+        difference = int(told[0])
         weights = np.zeros(task.features.dimension)
         # The sign alone decides; the difference itself is in the transcript and is told as well.
         weights[-1] = float(np.sign(difference))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Program
+from sfumato.tabular.candidates import Pool
 from sfumato.tabular.counting_method import TableMethod
 from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
-from sfumato.tabular.growth import Growth, one_way_asks
+from sfumato.tabular.growth import Growth, one_way_counts
 from sfumato.tabular.one_way import counted_columns, require_countable
-from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["MST"]
@@ -74,15 +73,13 @@ class MST(TableMethod[SyntheticTable]):
         choices = THIRD / edges if edges > 1 else Fraction(0)
         return THIRD, choices, (1 - THIRD - edges * choices) / edges
 
-    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
-        """Ask for what is needed, one thing after another, and return what was learned."""
+    def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for every column, then which pairs make a tree, then for these."""
         limit, relation = self.record_budget(public)
         growth = Growth(public, limit, relation)
         columns = counted_columns(public)
         one_way, choice_share, table_share = self._shares(public)
-        asks = one_way_asks(growth, columns, one_way)
-        for asked, values in zip(asks, (yield asks), strict=True):
-            growth.learn(asked, values)
+        yield from growth.measure(budget, one_way_counts(growth, columns, one_way))
         pool = Pool(tuple(combinations(columns, 2)), public.sizes)
         expected = growth.expected_once(pool)
         group = np.arange(len(public.sizes))
@@ -91,16 +88,16 @@ class MST(TableMethod[SyntheticTable]):
             offered = _joining(pool, group)
             pick = 0
             if len(columns) > 2:
-                choice = growth.choice(number, pool, offered, choice_share, expected=expected)
-                pick = yield choice
+                pick = yield growth.choose(
+                    budget, number, pool, offered, choice_share, expected=expected
+                )
             pair = pool.sets[offered[pick]]
             group[group == group[pair[0]]] = group[pair[1]]
             chosen.append(pair)
-        tables = tuple(growth.count(pair, table_share, "pair: ") for pair in chosen)
-        if tables:
-            for asked, values in zip(tables, (yield tables), strict=True):
-                growth.learn(asked, values)
-        return growth
+        counts = [growth.count(pair, table_share, "pair: ") for pair in chosen]
+        yield from growth.measure(budget, counts)
+        yield FINISH
+        return growth.release()
 
     def plan(self, public: TablePublic) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
@@ -108,8 +105,8 @@ class MST(TableMethod[SyntheticTable]):
         limit, relation = self.record_budget(public)
         columns = counted_columns(public)
         one_way, choice, table = self._shares(public)
-        asks = one_way_asks(Growth(public, limit, relation), columns, one_way)
-        steps = [one_way_step(self, public, one_way, [asked.noise for asked in asks])]
+        counts = one_way_counts(Growth(public, limit, relation), columns, one_way)
+        steps = [one_way_step(self, public, one_way, [count.noise for count in counts])]
         edges = len(columns) - 1
         if edges > 1:
             pairs = edges * len(columns) // 2
@@ -118,13 +115,6 @@ class MST(TableMethod[SyntheticTable]):
             largest = float(np.prod(sorted(public.sizes)[-2:]))
             steps.append(rounds_step(self, public, edges, edges * table, largest))
         return grown_plan(self, public, steps)
-
-    def _measure(self, data: Table, budget: Budget) -> None:
-        measured(lambda: self._program(data.public), data, budget)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        growth: Growth = answered(lambda: self._program(public), transcript)
-        return growth.release()
 
 
 def _joining(pool: Pool, group: NDArray[np.int64]) -> NDArray[np.int64]:

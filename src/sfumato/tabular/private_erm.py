@@ -9,11 +9,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import Choose
-from sfumato.mechanisms.huber import Examples
 from sfumato.mechanisms.objective import ObjectivePerturbation, calibrated
 from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
@@ -21,10 +19,10 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import Constraint, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.classifier import Classifier, direction, mistakes
-from sfumato.tabular.classifying import ClassifyingMethod, require_same
-from sfumato.tabular.parts import parts_of
+from sfumato.privacy.program import Ask, Program
+from sfumato.tabular.classifier import Classifier, direction
+from sfumato.tabular.classifying import ClassifyingMethod
+from sfumato.tabular.queries import Labelled, Records, RuleScores
 
 WEIGHTS, CHOICE, VALIDATION, PARTS = "weights", "choice", "validation", "parts"
 #: Costs beyond these are no different from those at them.
@@ -174,49 +172,29 @@ class PrivateERM(ClassifyingMethod):
             notes=tuple(notes),
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        task, fits = self.task(data.public), self.fits(data.public)
-        examples = task.examples(data)
+    def program(self, public: TablePublic, budget: Budget) -> Program[Classifier]:
+        """Ask for the weights; with `tune` for those of each cost, and then which cost is best."""
+        task, fits = self.task(public), self.fits(public)
+        label, parts = WEIGHTS, 1
         if self.tune is None:
-            budget.measure(fits[WEIGHTS], examples, label=WEIGHTS)
-            return
-        parts = self._parts(data, examples)
-        *slices, last = budget.parallel([*fits, VALIDATION], name=PARTS)
-        directions = [
-            direction(fit.read(piece.measure(fit, part, label=label)))
-            for (label, fit), piece, part in zip(fits.items(), slices, parts, strict=False)
+            slices = [budget]
+        else:
+            *slices, last = budget.parallel([*fits, VALIDATION], name=PARTS)
+            parts = len(slices) + 1
+        records = Records(task, parts)
+        told = yield [
+            Ask(piece, fit, Labelled(records, part), label)
+            for part, (piece, (label, fit)) in enumerate(zip(slices, fits.items(), strict=True))
         ]
-        wrong = mistakes(parts[-1], np.stack(directions, axis=1))
-        last.measure(self.choice(data.public), -wrong, label=CHOICE)
-
-    def _parts(self, data: Table, examples: Examples) -> list[Examples]:
-        """Return the examples of each part, the validation part last. Private."""
-        task = self.task(data.public)
-        rows, counts = data.counts.distinct((*task.features.columns, task.target))
-        shares = parts_of(rows, counts, len(self.fits(data.public)) + 1)
-        return [_only(examples, share) for share in np.ascontiguousarray(shares.T)]
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> Classifier:
-        fits = self.fits(public)
-        planned = [(label, fit.signature()) for label, fit in fits.items()]
+        weights = {label: fit.read(w) for (label, fit), w in zip(fits.items(), told, strict=True)}
         if self.tune is not None:
-            planned.append((CHOICE, self.choice(public).signature()))
-        require_same(planned, transcript)
-        label = WEIGHTS if self.tune is None else list(fits)[int(transcript[CHOICE])]
+            directions = np.stack([direction(w) for w in weights.values()], axis=1)
+            scores = RuleScores(records, directions, part=len(fits))
+            label = list(fits)[(yield Ask(last, self.choice(public), scores, CHOICE))]
         fit = fits[label]
         about = (
             "It is a linear support vector machine with "
             f"C = {float(1 / fit.strength):.4g}, fitted with a random pull so that no single "
             "record decides."
         )
-        return Classifier(public, self.task(public), fit.read(transcript[label]), about)
-
-
-def _only(examples: Examples, share: NDArray[np.int64]) -> Examples:
-    """Return the examples of one part, and nothing of the others.
-
-    Rows of weight 0 change no sum, but they would change the floating-point search, and with it
-    what is said of a part that the record in question is not in.
-    """
-    kept = share > 0
-    return Examples(examples.places[kept], examples.values[kept], share[kept], examples.dimension)
+        return Classifier(public, task, weights[label], about)

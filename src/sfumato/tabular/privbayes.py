@@ -1,24 +1,19 @@
-"""PrivBayes: a Bayesian network chosen privately, and its tables measured privately.
-
-What is asked is a function of what is public and of the answers so far: `_course` is the one
-description of it, followed once with the data at hand and once with the transcript alone.
-"""
+"""PrivBayes: a Bayesian network chosen privately, and its tables measured privately."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import isqrt
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.data.table import Table, TablePublic
-from sfumato.engines.counts import Counts, Integers64
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal, View, see_through
 from sfumato.mechanisms.choose import Choose, choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
@@ -27,8 +22,7 @@ from sfumato.privacy.guarantee import Basis, Guarantee, Relation
 from sfumato.privacy.loss import ZCDP, Number, pure_within
 from sfumato.privacy.parameters import SHARE, Flag, OneOf, OrNone, Positive, Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.agreement import holds
 from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.counting_method import rows_about
@@ -37,6 +31,7 @@ from sfumato.tabular.encoding import ENCODINGS, Encoding
 from sfumato.tabular.network_model import MeasuredTable, NetworkModel
 from sfumato.tabular.noisy_tables import common_total
 from sfumato.tabular.parents import ParentSet
+from sfumato.tabular.queries import NodeScores, Scoring
 from sfumato.tabular.scores import (
     LARGEST_TOTAL,
     STEPS,
@@ -51,7 +46,6 @@ from sfumato.tabular.structure import (
     DegreeGrowth,
     Growth,
     Node,
-    Scorer,
     WorkingColumns,
 )
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
@@ -62,35 +56,6 @@ QUICK_DEGREE = 4
 PI = Fraction(355, 113)
 
 Repairs = ("consistent", "project", "clip", "graphical")
-
-
-class Ask(Protocol):
-    """Who answers: the primitives, given the data; or the transcript of what they said."""
-
-    def __call__(
-        self, label: str, primitive: Primitive, value: Callable[[Counts], Integers64]
-    ) -> Any:
-        """Return what the primitive says to a private value."""
-
-
-@dataclass(frozen=True)
-class Course:
-    """What was asked and answered.
-
-    Parameters
-    ----------
-    rows
-        The number of rows as far as it was needed: public, noisy, or disclosed; None otherwise.
-    nodes
-        The network, in the order of choice.
-    labels, tables
-        The noisy tables and their names in the transcript.
-    """
-
-    rows: int | None
-    nodes: tuple[Node, ...]
-    labels: tuple[str, ...]
-    tables: tuple[MeasuredTable, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,43 +337,51 @@ class PrivBayes(BinningMethod):
         seed = int(digest("\n".join(public.columns).encode())[:12], 16)
         return int(noise.generator(seed).integers(0, number)) if number else 0
 
-    def _course(self, public: TablePublic, ask: Ask) -> Course:
-        """Ask everything, one thing after another."""
+    def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        # A table without bits has nothing but its rows to be counted.
+        view = View(tuple(self.columns(public).encoding.recodings) or ((0, None),))
+        return (yield from see_through(view, self._network_program(public, budget)))
+
+    def _network_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
+        """Ask for the number of rows where it is needed, the network, and its tables."""
         spent = Fraction(0)
         rows = public.rows
         if rows is None and (self.published or self.needs_rows(public)):
-            spent, rows = self._ask_rows(public, ask)
+            added = DisclosedCount() if self.published else self.rows_noise(public)
+            told = yield Ask(budget, added, Marginal(()), "rows")
+            rows = int(told[0]) if self.published else max(1, int(told[0]))
+            spent = Fraction(0) if self.published else self.rows_share
         growth = self.growth(public, rows)
         columns = self.columns(public)
         if growth is None:
             nodes = [Node(column, ()) for column in range(len(columns.members))]
         else:
             exact = rows if self.published else public.rows
-            cost, nodes = self._ask_network(public, growth, exact, ask)
+            cost, nodes = yield from self._choose_network(public, growth, exact, budget)
             spent += cost
-        labels, tables = self._ask_tables(public, growth, nodes, 1 - spent, ask)
-        return Course(rows, tuple(nodes), tuple(labels), tuple(tables))
-
-    def _ask_rows(self, public: TablePublic, ask: Ask) -> tuple[Fraction, int]:
-        """Ask for the number of rows; return the share of the budget it took, and the answer."""
-        if self.published:
-            told = ask("rows", DisclosedCount(), _row_count)
-            return Fraction(0), int(told[0])
-        told = ask("rows", self.rows_noise(public), _row_count)
-        return self.rows_share, max(1, int(told[0]))
+        labels, tables = yield from self._measure_tables(public, growth, nodes, 1 - spent, budget)
+        yield FINISH
+        total = self._total(public, rows, tables)
+        shape = NetworkModel(columns, nodes, total, self._repair, published=self.published)
+        model, notes = shape.model(tables)
+        noisy = [
+            self._noisy_table(columns, label, table)
+            for label, table in zip(labels, tables, strict=True)
+        ]
+        return SyntheticTable(public, model, total, noisy, notes)
 
     def rows_noise(self, public: TablePublic) -> CountNoise:
         """Return the noise on the number of rows, where it is private and needed."""
         limit, relation = self.record_budget(public)
         return count_noise((1,), limit.share(self.rows_share), relation)
 
-    def _ask_network(
-        self, public: TablePublic, growth: Growth, rows: int | None, ask: Ask
-    ) -> tuple[Fraction, list[Node]]:
+    def _choose_network(
+        self, public: TablePublic, growth: Growth, rows: int | None, budget: Budget
+    ) -> Program[tuple[Fraction, list[Node]]]:
         """Ask for one column after another; return the share of the budget it took, and them."""
         columns = self.columns(public)
         score = self.scoring(public, growth)
-        scorer = Scorer(columns, score)
+        scoring = Scoring(columns, score)
         nodes = [Node(self.root(public), ())]
         steps = len(columns.members) - 1
         spent = Fraction(0)
@@ -423,39 +396,38 @@ class PrivBayes(BinningMethod):
                 share = (self.network_share - spent) / (steps + 1 - len(nodes))
             choice = self.choice(public, score, candidates, share, rows)
             label = f"column {len(nodes) + 1} with its parents"
-            chosen = int(ask(label, choice, partial(scorer.scores, candidates)))
-            if not 0 <= chosen < len(candidates):
-                raise ValueError(f"{label!r} is no candidate")
+            chosen = yield Ask(budget, choice, NodeScores(scoring, candidates), label)
             nodes.append(candidates[chosen])
             spent += share
         return self.network_share if self.published else spent, nodes
 
-    def _ask_tables(
+    def _measure_tables(
         self,
         public: TablePublic,
         growth: Growth | None,
         nodes: Sequence[Node],
         share: Fraction,
-        ask: Ask,
-    ) -> tuple[list[str], list[MeasuredTable]]:
+        budget: Budget,
+    ) -> Program[tuple[list[str], list[MeasuredTable]]]:
         """Ask for the tables of a network, with equal shares of what is left."""
         columns = self.columns(public)
         limit, relation = self.record_budget(public)
         keep_all = self.published and not isinstance(growth, DegreeGrowth)
         places = table_places(nodes, keep_all=keep_all)
-        batch = _Batch([columns.derived(item) for item in places])
-        labels, tables = [], []
-        for number, item in enumerate(places):
-            added = count_noise(
-                columns.shape(item) or (1,), limit.share(share / len(places)), relation
-            )
-            label = f"table {number + 1}: " + self._words(public, columns, item)
-            values = ask(label, added, partial(batch.table, number, added.shape))
-            labels.append(label)
-            tables.append(
-                MeasuredTable(item, np.asarray(values, np.float64), added.standard_deviation)
-            )
-        return labels, tables
+        each = limit.share(share / len(places))
+        noises = [count_noise(columns.shape(item) or (1,), each, relation) for item in places]
+        labels = [
+            f"table {number}: {self._words(public, columns, item)}"
+            for number, item in enumerate(places, start=1)
+        ]
+        told = yield [
+            Ask(budget, added, Marginal(columns.derived(item)), label)
+            for added, item, label in zip(noises, places, labels, strict=True)
+        ]
+        return labels, [
+            MeasuredTable(item, np.asarray(values, np.float64), added.standard_deviation)
+            for item, values, added in zip(places, told, noises, strict=True)
+        ]
 
     def _words(self, public: TablePublic, columns: WorkingColumns, places: ParentSet) -> str:
         """Return the columns of a table in words."""
@@ -468,44 +440,15 @@ class PrivBayes(BinningMethod):
             words.append(f"{name} level {level}" if level else name)
         return " × ".join(words) or "rows"
 
-    def _measure_table(self, data: Table, budget: Budget) -> None:
-        counts = data.counts.recoded(self.columns(data.public).encoding.recodings or _NO_BITS)
-
-        def ask(label: str, primitive: Primitive, value: Callable[[Counts], Integers64]) -> Any:
-            return budget.measure(primitive, value(counts), label=label)
-
-        self._course(data.public, ask)
-
-    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        entries = iter(transcript)
-        mismatch = "the transcript is not one of this method with these parameters"
-
-        def ask(label: str, primitive: Primitive, value: Callable[[Counts], Integers64]) -> Any:
-            entry = next(entries, None)
-            if entry is None or (entry.label, entry.signature) != (label, primitive.signature()):
-                raise ValueError(mismatch)
-            return transcript[label]
-
-        course = self._course(public, ask)
-        if next(entries, None) is not None:
-            raise ValueError(mismatch)
-        total = self._total(public, course)
-        columns = self.columns(public)
-        shape = NetworkModel(columns, course.nodes, total, self._repair, published=self.published)
-        model, notes = shape.model(course.tables)
-        tables = [
-            self._noisy_table(columns, label, table)
-            for label, table in zip(course.labels, course.tables, strict=True)
-        ]
-        return SyntheticTable(public, model, total, tables, notes)
-
-    def _total(self, public: TablePublic, course: Course) -> float:
+    def _total(
+        self, public: TablePublic, rows: int | None, tables: Sequence[MeasuredTable]
+    ) -> float:
         """Return the number of rows: public, disclosed, or what the tables tell together."""
         if public.rows is not None:
             return float(public.rows)
-        if self.published and course.rows is not None:
-            return float(course.rows)
-        values = [table.values for table in course.tables]
+        if self.published and rows is not None:
+            return float(rows)
+        values = [table.values for table in tables]
         return common_total(values, [1.0] * len(values))
 
     def _noisy_table(self, columns: WorkingColumns, label: str, table: MeasuredTable) -> NoisyTable:
@@ -528,29 +471,6 @@ class PrivBayes(BinningMethod):
 @lru_cache(maxsize=8)
 def _columns(encoding: str, public: TablePublic) -> WorkingColumns:
     return WorkingColumns.of(Encoding.of(encoding, public))
-
-
-#: What is counted in where a table has no bits: nothing but its rows.
-_NO_BITS: tuple[tuple[int, NDArray[Any] | None], ...] = ((0, None),)
-
-
-def _row_count(counts: Counts) -> Integers64:
-    """Return the number of rows. Private under add/remove."""
-    return np.array([counts.rows], dtype=np.int64)
-
-
-class _Batch:
-    """Tables that are counted together, when the first is asked for."""
-
-    def __init__(self, sets: Sequence[tuple[int, ...]]) -> None:
-        self._sets = sets
-        self._tables: list[Integers64] | None = None
-
-    def table(self, number: int, shape: tuple[int, ...], counts: Counts) -> Integers64:
-        """Return one of the tables. Private."""
-        if self._tables is None:
-            self._tables = counts.marginals(self._sets)
-        return self._tables[number].reshape(shape)
 
 
 def table_places(nodes: Sequence[Node], *, keep_all: bool = False) -> list[ParentSet]:

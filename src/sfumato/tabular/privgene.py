@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import Choose, ChooseSeveral
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.classifier import Classifier, direction, mistakes
-from sfumato.tabular.classifying import ClassifyingMethod, require_same
+from sfumato.privacy.program import Ask, Program
+from sfumato.tabular.classifier import Classifier, direction
+from sfumato.tabular.classifying import ClassifyingMethod
+from sfumato.tabular.queries import Records, RuleScores
 
 Floats = NDArray[np.float64]
 
@@ -116,33 +117,23 @@ class PrivGene(ClassifyingMethod):
         facts = [self.parameters(), public.to_json(), chosen]
         return noise.generator(int.from_bytes(hashlib.sha256(canonical(facts)).digest()[:8]))
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
-        examples = self.task(public).examples(data)
-        choices = self.choices(public)
-        *breeding, last = budget.split(list(choices))
-        candidates, chosen = self._first(public), list[list[int]]()
-        for part, (label, choice) in zip(breeding, choices.items(), strict=False):
-            wrong = mistakes(examples, direction(candidates))
-            chosen.append(part.measure(choice, -wrong, label=label).tolist())
-            candidates = self._next(public, candidates, chosen)
-        wrong = mistakes(examples, direction(candidates))
-        last.measure(choices[LAST], -wrong, label=LAST)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> Classifier:
-        choices = self.choices(public)
-        planned = [(label, choice.signature()) for label, choice in choices.items()]
-        require_same(planned, transcript)
-        breeders = [transcript[label].tolist() for label in list(choices)[:-1]]
-        candidates = self._first(public)
-        for number in range(len(breeders)):
-            candidates = self._next(public, candidates, breeders[: number + 1])
-        winner = candidates[:, int(transcript[LAST])]
+    def program(self, public: TablePublic, budget: Budget) -> Program[Classifier]:
+        """Ask which candidates breed, generation after generation, and which one wins."""
+        choices, task = self.choices(public), self.task(public)
+        records, candidates = Records(task), self._first(public)
+        chosen = list[list[int]]()
+        for part, (label, choice) in zip(budget.split(list(choices)), choices.items(), strict=True):
+            scores = RuleScores(records, direction(candidates))
+            told = yield Ask(part, choice, scores, label)
+            if label != LAST:
+                chosen.append(told.tolist())
+                candidates = self._next(public, candidates, chosen)
+        winner = candidates[:, told]
         about = (
             f"Its weights are the winner of {self.rounds} generations of {self.population} "
             "candidates, chosen by chance but the likelier the fewer mistakes they made."
         )
-        return Classifier(public, self.task(public), winner, about)
+        return Classifier(public, task, winner, about)
 
 
 def _bred(parents: Floats, population: int, reach: float, generator: Any) -> Floats:

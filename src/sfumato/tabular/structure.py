@@ -1,7 +1,6 @@
-"""Which columns a Bayesian network joins: what may be chosen, and how candidates are scored.
+"""Which columns a Bayesian network joins, and what may be chosen.
 
-What may be chosen depends on public sizes and on what was chosen before, on nothing else. Scores
-are private; they are given to a private choice and to nobody else.
+What may be chosen depends on public sizes and on what was chosen before, on nothing else.
 
 References
 ----------
@@ -22,12 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.engines.counts import Counts, Integers64
 from sfumato.tabular.encoding import Encoding
 from sfumato.tabular.parents import ParentSet, TooManyParentSets, maximal_parent_sets
-from sfumato.tabular.scores import Score
 
-__all__ = ["CellGrowth", "DegreeGrowth", "Growth", "Node", "Scorer", "WorkingColumns"]
+__all__ = ["CellGrowth", "DegreeGrowth", "Growth", "Node", "WorkingColumns"]
 
 Codes = NDArray[np.intp]
 
@@ -43,8 +40,6 @@ MOST_DEGREE_CELLS = 2**27
 MOST_SCORED = 2**31
 #: About the most rows times tables that are counted for a network by cells.
 MOST_COUNTED = 2**33
-#: Tables are scored in batches of so many cells.
-BATCH = 2**23
 
 
 class Node(NamedTuple):
@@ -319,46 +314,3 @@ def _refined(levels: tuple[tuple[int, ...], ...], chosen: dict[int, int], limit:
         cells = others * sizes[level]
         places.append((column, level))
     return tuple(places)
-
-
-class Scorer:
-    """Scores of candidates, computed once each. Private.
-
-    Parameters
-    ----------
-    columns
-        The working columns.
-    score
-        The score.
-    """
-
-    def __init__(self, columns: WorkingColumns, score: Score) -> None:
-        self._columns = columns
-        self._score = score
-        self._known: dict[Node, int] = {}
-
-    def scores(self, nodes: Sequence[Node], counts: Counts) -> Integers64:
-        """Return the score of each candidate.
-
-        Only candidates that hold the newest column are new at each step of a network.
-
-        Parameters
-        ----------
-        nodes
-            The candidates.
-        counts
-            The engine that counts in the derived columns.
-        """
-        by_shape: dict[tuple[int, int], list[Node]] = {}
-        for node in nodes:
-            if node not in self._known:
-                size = self._columns.sizes[node.child][0]
-                by_shape.setdefault((size, self._columns.cells(node)), []).append(node)
-        for (size, cells), group in by_shape.items():
-            step = max(1, BATCH // cells)
-            for first in range(0, len(group), step):
-                part = group[first : first + step]
-                sets = [self._columns.derived(((node.child, 0), *node.parents)) for node in part]
-                tables = np.stack([table.reshape(size, -1) for table in counts.marginals(sets)])
-                self._known.update(zip(part, self._score(tables).tolist(), strict=True))
-        return np.array([self._known[node] for node in nodes], dtype=np.int64)

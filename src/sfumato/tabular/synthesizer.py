@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, comb, log
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
+from sfumato.privacy.program import FINISH, Program
 from sfumato.privacy.progress import track
-from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.binning import BinningMethod
-from sfumato.tabular.candidates import candidate_pool
+from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.grown_plan import (
     choices_step,
@@ -31,9 +30,8 @@ from sfumato.tabular.grown_plan import (
     rows_step,
     unknown_step,
 )
-from sfumato.tabular.growth import Growth, one_way_asks
+from sfumato.tabular.growth import Growth, one_way_counts
 from sfumato.tabular.one_way import counted_columns, require_countable
-from sfumato.tabular.program import Ask, Pool, answered, measured
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["Rounds", "Synthesizer", "rounds_for"]
@@ -215,19 +213,15 @@ class Synthesizer(BinningMethod):
 
     rounds: int | None = parameter(OrNone(Whole(0, 1000)), None)
 
-    def _program(self, public: TablePublic) -> Generator[Ask, Any, Growth]:
-        """Ask for what is needed, one thing after another, and return what was learned."""
+    def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         limit, relation = self.record_budget(public)
         growth, left = Growth(public, limit, relation), Fraction(1)
         if _counts_rows(public):
-            asked = growth.count((), ROWS_SHARE)
-            (values,) = yield (asked,)
-            growth.learn(asked, values)
+            yield from growth.measure(budget, [growth.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
         rounds, pool = course_for(public.sizes, growth.total, limit, relation, left, self.rounds)
-        asks = one_way_asks(growth, counted_columns(public), rounds.one_way)
-        for asked, values in zip(asks, (yield asks), strict=True):
-            growth.learn(asked, values)
+        columns = counted_columns(public)
+        yield from growth.measure(budget, one_way_counts(growth, columns, rounds.one_way))
         handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
         for number in track(range(1, rounds.rounds + 1), "choosing and counting"):
             offered = growth.fitting(pool, MOST_MODEL_CELLS)
@@ -235,14 +229,16 @@ class Synthesizer(BinningMethod):
                 break
             share, pick = rounds.table, 0
             if offered.size > 1:
-                pick = yield growth.choice(number, pool, offered, rounds.choice, handicap=handicap)
+                pick = yield growth.choose(
+                    budget, number, pool, offered, rounds.choice, handicap=handicap
+                )
             else:
                 # What there is no choice about is not chosen, and its table gets all of the round.
                 share += rounds.choice
-            asked = growth.count(pool.sets[offered[pick]], share, f"table {number}: ")
-            (values,) = yield (asked,)
-            growth.learn(asked, values)
-        return growth
+            count = growth.count(pool.sets[offered[pick]], share, f"table {number}: ")
+            yield from growth.measure(budget, [count])
+        yield FINISH
+        return growth.release()
 
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
@@ -263,10 +259,9 @@ class Synthesizer(BinningMethod):
             rounds, pool = course_for(
                 public.sizes, float(about or 1), limit, relation, left, self.rounds
             )
-            asks = one_way_asks(Growth(public, limit, relation), columns, rounds.one_way)
-            steps.append(
-                one_way_step(self, public, rounds.one_way, [asked.noise for asked in asks])
-            )
+            counts = one_way_counts(Growth(public, limit, relation), columns, rounds.one_way)
+            noises = [count.noise for count in counts]
+            steps.append(one_way_step(self, public, rounds.one_way, noises))
             if rounds.rounds:
                 cells = float(pool.cells.max(initial=1))
                 many, choices = rounds.rounds, rounds.rounds * rounds.choice
@@ -277,10 +272,3 @@ class Synthesizer(BinningMethod):
     def trial(self) -> Synthesizer:
         """Return the same with a single round."""
         return self if self.rounds == 0 else replace(self, rounds=1)
-
-    def _measure_table(self, data: Table, budget: Budget) -> None:
-        measured(lambda: self._program(data.public), data, budget)
-
-    def _build_table(self, public: TablePublic, transcript: Transcript) -> SyntheticTable:
-        growth: Growth = answered(lambda: self._program(public), transcript)
-        return growth.release()
