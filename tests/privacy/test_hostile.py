@@ -269,7 +269,7 @@ def test_occupied_bins_are_as_many_and_such_as_the_graph_can_have(bins, noisy):
     primitive.check_output((_bins(), np.array([], dtype=object)))
     with pytest.raises((TypeError, ValueError)):
         primitive.check_output((bins, np.array(noisy, dtype=object)))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="unpack"):
         primitive.check_output((_bins(0), np.array([5], dtype=object), ADA))
 
 
@@ -287,7 +287,7 @@ def test_published_statistics_are_as_many_as_their_features_give(statistics, tol
     primitive.check_output((np.zeros(6), np.zeros(5)))
     with pytest.raises(ValueError, match="shape"):
         primitive.check_output((np.zeros(statistics), np.zeros(told)))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="unpack"):
         primitive.check_output((np.zeros(6), np.zeros(5), np.zeros(1)))
 
 

@@ -123,12 +123,12 @@ class PublishedStatistics(Primitive):
         return np.array(noisy), np.array(value.told)
 
     def check_output(self, output: Any) -> None:
-        """Raise unless an output is a number for each statistic, and for each thing that is told."""
+        """Raise unless an output is a number for each statistic, and for all that is told."""
         noisy, told = output
         p = self.dimension
         # Products of two features, of a feature and the answer, and the square of the answer.
         require_array(noisy, np.float64, (p * (p + 1) // 2 + p + 1,))
-        # Means of the features and of the answer, the usual length of a row, and how many there are.
+        # Means of features and answer, the usual length of a row, and how many there are.
         require_array(told, np.float64, (p + 3,))
 
     def log_probability(self, value: PublishedInput, output: tuple[Floats, Floats]) -> float:
