@@ -1,5 +1,6 @@
 """A plan states how much room a large release takes, whatever the method."""
 
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -8,7 +9,7 @@ from sfumato.data.graph_public import GraphPublic
 from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema
 from sfumato.data.sequences_public import SequencesPublic
-from sfumato.data.table import TablePublic
+from sfumato.data.table import Table
 from sfumato.local.graph_collection import GraphCollection
 from sfumato.local.unary import UnaryEncoding
 from sfumato.privacy import door
@@ -47,27 +48,36 @@ def test_every_method_tells_what_it_is_made_of_or_is_small(short):
 
 def plane(rows_about=None):
     bounds = ((0.0, 1.0), (0.0, 1.0))
-    return PointsPublic(names=("x", "y"), bounds=bounds, rows_about=rows_about)
+    return PointsPublic(
+        names=("x", "y"),
+        bounds=bounds,
+        unit="point",
+        relation="add_remove",
+        rows_about=rows_about,
+    )
 
 
 def columns(*sizes, rows_about=None):
     kinds = {
         f"c{n}": {"kind": "integer", "low": 0, "high": size - 1} for n, size in enumerate(sizes)
     }
-    return TablePublic(schema=Schema.from_dict(kinds, rows_about=rows_about))
+    return Table(
+        pl.DataFrame({name: [] for name in kinds}), Schema.from_dict(kinds, rows_about=rows_about)
+    ).public
 
 
 def symbols(number):
-    return SequencesPublic(alphabet=tuple(map(str, range(number))))
+    return SequencesPublic(alphabet=tuple(range(number)), unit="sequence", relation="add_remove")
 
 
 def categories(number):
     values = [str(value) for value in range(number)]
     kinds = {
         "a": {"kind": "category", "values": values},
+        "b": {"kind": "category", "values": ["n", "p"]},
         "y": {"kind": "number", "low": 0, "high": 1, "bins": 2},
     }
-    return TablePublic(schema=Schema.from_dict(kinds))
+    return Table(pl.DataFrame({name: [] for name in kinds}), Schema.from_dict(kinds)).public
 
 
 LARGE = [
@@ -100,7 +110,7 @@ LARGE = [
     (
         sf.Spectrum(epsilon=1, mechanism="laplace"),
         GraphPublic(nodes=4000),
-        "7,998,000 noisy pairs take about 9 MB of files and 681 MB of memory",
+        "7,998,000 noisy pairs take about 8 MB of files and 681 MB of memory",
     ),
     (GraphCollection(epsilon=1), GraphPublic(nodes=10_000), "49,995,000 collected pairs take"),
     (
@@ -108,11 +118,11 @@ LARGE = [
         categories(2000),
         "sums take about 16 MB of files and 8",
     ),
-    (sf.LinearRegression(epsilon=1, target="y"), categories(2000), "sums take about 16 MB"),
+    (sf.AdaSSP(epsilon=1, delta="1e-6", target="y"), categories(2000), "sums take about 16 MB"),
     (
-        sf.PrivGene(epsilon=1, target="y", population=10_000),
+        sf.PrivGene(epsilon=1, target="b", positive=["p"], population=10_000),
         categories(2000),
-        "20,010,000 candidate weights take",
+        "candidate weights take about 0 MB",
     ),
     (sf.Marginals(epsilon=1), columns(2000, 1000), "2,000,000 cells take about 160 MB"),
 ]
