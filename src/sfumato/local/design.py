@@ -30,7 +30,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["Answers", "Design", "Variances"]
@@ -159,7 +159,8 @@ class Design(LocalMethod[Any, Any]):
             error="see estimate: it depends on how many report",
             figures=self._figures(),
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        sizes = (Size(self.k, "answers"),)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
     def _figures(self) -> dict[str, float]:
         """Return the same as numbers."""

@@ -15,6 +15,7 @@ from sfumato.privacy.parameters import Constraint, Flag, OneOf, OrNone, paramete
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression import robust_published
+from sfumato.regression.design import sums_of
 from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
@@ -149,7 +150,12 @@ class RobustLinearRegression(LinearMethod):
             return super().plan(public)
         self.check(public)
         step = robust_published.step(self.loss())
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(step,),
+            sizes=sums_of(self.design(public).dimension),
+        )
 
     def _measure(self, data: Table, budget: Budget) -> None:
         if self.variant == "proved":

@@ -94,6 +94,7 @@ class Independent(BinningMethod):
                 "no plan can tell how much that is.",
                 *self._size_notes(public),
             ),
+            sizes=self.drawn_sizes(public),
         )
 
     def _measure_table(self, data: Table, budget: Budget) -> None:
