@@ -18,7 +18,7 @@ from sfumato.engines.coding import Categories, Integers, Numbers
 from sfumato.graph.dk_published import OccupiedBins
 from sfumato.mechanisms.bingham import BinghamDirection
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy import certificate, saved
+from sfumato.privacy import certificate
 from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.parameters import Whole
