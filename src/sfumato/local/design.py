@@ -70,11 +70,15 @@ class Design(LocalMethod[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_parameters()
         if not self.tells:
             raise ValueError(
                 f"epsilon is so small that reports of {self.k:,} answers would tell nothing; "
                 "give a larger epsilon or fewer answers"
             )
+
+    def _check_parameters(self) -> None:
+        """Raise `ValueError` where parameters do not fit one another."""
 
     @property
     @abstractmethod
