@@ -140,10 +140,11 @@ class Subject:
 
 def method_subjects() -> list[Subject]:
     """Return every method of the catalogue."""
-    return [_method_subject(name) for name in METHODS]
+    return [method_subject(name) for name in METHODS]
 
 
-def _method_subject(name: str) -> Subject:
+def method_subject(name: str) -> Subject:
+    """Return a method of the catalogue, as `sfumato audit` tries it."""
     example = subject_of(
         audited_name(name), epsilon="1", delta=None, relation=None, max_rows=None, schema=None
     )

@@ -101,8 +101,9 @@ class GraphStatistic(FormulaMethod[Graph]):
 
     def _holds_without(self, name: str, public: GraphPublic) -> bool:
         """Tell whether the formula can be read without a parameter."""
+        without: dict[str, Any] = {name: None}
         try:
-            replace(self, **{name: None})._term(public, self.expression)
+            replace(self, **without)._term(public, self.expression)
         except ValueError:
             return False
         return True
