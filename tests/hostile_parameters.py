@@ -79,6 +79,7 @@ VALUES: dict[str, Any] = {
     "{}": {},
     "{x: nan}": {"x": np.nan},
     "{1: 1}": {1: 1},
+    "{surrogate: []}": {"\ud800": ["a", "b"]},
     "{edges: 10**5000}": {"edges": 10**5000},
     "{edges: 10**30}": {"edges": 10**30},
     "0 to inf": (0, np.inf),
@@ -96,7 +97,7 @@ VALUES: dict[str, Any] = {
 #: What no parameter may be, nor hold: what is no finite number, cannot be written, or is no value.
 NONSENSE = frozenset({
     "inf", "-inf", "nan", "np.nan", "Decimal NaN", "Decimal sNaN", "10**5000", "surrogate",
-    "[nan]", "{x: nan}", "{edges: 10**5000}", "0 to inf", "0 to 10**5000",
+    "[nan]", "{x: nan}", "{surrogate: []}", "{edges: 10**5000}", "0 to inf", "0 to 10**5000",
     "bytes", "complex", "object", "type",
 })  # fmt: skip
 #: And what no parameter of a method may be: certificates state every digit.

@@ -22,7 +22,7 @@ from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.intake import Recipe
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
-from sfumato.privacy.parameters import Name, OrNone
+from sfumato.privacy.parameters import Name, OrNone, Text
 
 __all__ = ["Column", "Schema"]
 
@@ -111,6 +111,9 @@ class Schema:
         names = [column.name for column in self.columns]
         if not names or len(set(names)) != len(names):
             raise ValueError("a schema has one or more columns, each with a name of its own")
+        for name in names:
+            # It may be empty, as in the first column of many files.
+            Text()("the name of a column", name or "_")
         if self.rows_about is not None:
             check_count("rows_about", self.rows_about)
         if not isinstance(self.confirmed, bool):

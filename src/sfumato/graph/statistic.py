@@ -6,7 +6,7 @@ divide and conquer: what is hard to hide as a whole is made of parts that are ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -88,9 +88,6 @@ class GraphStatistic(FormulaMethod[Graph]):
         """Raise where the formula does not fit the nodes, or the budget the formula."""
         super().check(public)
         units = self._term(public, self.expression).units
-        for name in ("node", "groups"):
-            if getattr(self, name) is not None and self._holds_without(name, public):
-                raise ValueError(f"this formula does not use {name}; leave it out")
         if self.delta is not None and not any(unit.statistic.needs_delta for unit in units):
             raise ValueError("no unit of this formula costs a delta; leave it out")
         if self.standard_error and all(plan.scale is None for plan in self._plans(public)):
@@ -98,15 +95,6 @@ class GraphStatistic(FormulaMethod[Graph]):
                 "every noise of this formula has a public size, so that its standard error is told "
                 "anyway; leave standard_error out"
             )
-
-    def _holds_without(self, name: str, public: GraphPublic) -> bool:
-        """Tell whether the formula can be read without a parameter."""
-        without: dict[str, Any] = {name: None}
-        try:
-            replace(self, **without)._term(public, self.expression)
-        except ValueError:
-            return False
-        return True
 
     @property
     def _error_share(self) -> Fraction | None:

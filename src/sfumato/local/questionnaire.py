@@ -26,6 +26,7 @@ from sfumato.privacy.parameters import (
     SMALLEST_EPSILON,
     Constraint,
     OneOf,
+    Text,
     read_text,
 )
 
@@ -40,16 +41,6 @@ _SURVEY = {"name", "epsilon", "share", "respondents_about", "tables"}
 _QUESTION = {
     "name", "ask", "answers", "low", "high", "bins", "mean", "permanent", "weight", "design",
 }  # fmt: skip
-
-
-class Text(Constraint):
-    """A text."""
-
-    allowed = "a text that is not empty and that UTF-8 can hold"
-
-    def parse(self, value: Any) -> str:
-        """Return the text."""
-        return read_text(value)
 
 
 class AnswerTexts(Constraint):

@@ -207,6 +207,17 @@ class Flag(Constraint):
 
 
 @dataclass(frozen=True)
+class Text(Constraint):
+    """Any text."""
+
+    allowed = "a text that is not empty and that UTF-8 can hold"
+
+    def parse(self, value: Any) -> str:
+        """Return the text."""
+        return read_text(value)
+
+
+@dataclass(frozen=True)
 class Names(Constraint):
     """A list of distinct column names."""
 
