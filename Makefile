@@ -11,7 +11,7 @@ OLDEST_STAMP := $(OLDEST)/.installed
 SFUMATO_DATA ?= $(wildcard $(abspath ../shared/data))
 export SFUMATO_DATA
 
-.PHONY: demo test check tests oldest format docs stamp clean
+.PHONY: demo test check tests oldest coverage format docs stamp clean
 
 demo: $(STAMP)
 	$(BIN)/sfumato demo --out demo-release --force
@@ -33,6 +33,14 @@ tests: $(STAMP)
 oldest: $(OLDEST_STAMP)
 	$(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow and not replay"
 
+# Statements and branches that the tests execute, by folder; for a part of them:
+# make coverage TESTS=tests/noise
+TESTS ?= tests
+coverage: $(STAMP)
+	$(BIN)/pytest -n 2 --dist worksteal -q --cov --cov-report= $(TESTS)
+	$(BIN)/coverage json -q -o coverage.json
+	$(BIN)/python tests/coverage_by_folder.py coverage.json
+
 format: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks examples
 	$(BIN)/ruff check --fix src tests benchmarks examples
@@ -45,15 +53,16 @@ docs: $(STAMP)
 stamp: $(STAMP)
 	$(BIN)/python docs/proofs/stamp.py $(PAGE)
 
-$(STAMP): pyproject.toml
+# The version is read from __init__.py at installation.
+$(STAMP): pyproject.toml src/sfumato/__init__.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]"
 	touch $@
 
-$(OLDEST_STAMP): pyproject.toml oldest.txt
+$(OLDEST_STAMP): pyproject.toml src/sfumato/__init__.py oldest.txt
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install -q --disable-pip-version-check -c oldest.txt -e ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-release build dist site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(OLDEST) demo-release build dist site .mypy_cache .ruff_cache .pytest_cache .coverage* coverage.json

@@ -280,7 +280,7 @@ CASES = [
 #: Kept to be compared with and refuted: what each claims is exceeded on its case.
 UNPROVED = [
     Case(
-        OccupiedBins(epsilon=ONE, delta=Fraction(0)),
+        OccupiedBins(nodes=2, degrees=1, epsilon=ONE, delta=Fraction(0)),
         OccupiedInput(((1,),), (3,), Fraction(2)),
         OccupiedInput((), (), Fraction(2)),
         said=[(np.array([[1]]), np.array([3], dtype=object))],
@@ -297,10 +297,10 @@ UNPROVED = [
         np.zeros((3, 3), dtype=np.int64),
     ),
     Case(
-        PublishedStatistics(epsilon=ONE),
-        PublishedInput((0.0,), (1.0,), (0.5,)),
-        PublishedInput((0.0,), (1.0,), (0.25,)),
-        said=[(np.array([0.0]), np.array([0.5]))],
+        PublishedStatistics(dimension=0, epsilon=ONE),
+        PublishedInput((0.0,), (1.0,), (0.5, 0.0, 1.0)),
+        PublishedInput((0.0,), (1.0,), (0.25, 0.0, 1.0)),
+        said=[(np.array([0.0]), np.array([0.5, 0.0, 1.0]))],
     ),
     Case(DisclosedCount(), whole(3), whole(4), said=[whole(3)]),
 ]

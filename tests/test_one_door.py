@@ -141,3 +141,17 @@ def test_no_compiled_loop_lets_the_compiler_reorder_or_merge():
     for name, tree in guards.sources():
         words = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
         assert not words & {"fastmath", "error_model", "parallel"}, name
+
+
+def test_files_are_read_with_a_limit():
+    found = {name: guards.whole_reads(tree) for name, tree in guards.sources()}
+    assert {name for name, places in found.items() if places} == set(guards.WHOLE_READERS)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ["path.read_text()", "path.read_bytes()", "file.read()", "file.readline()", "open(p).read()"],
+)
+def test_a_file_that_is_read_without_a_limit_is_found(planted):
+    assert guards.whole_reads(ast.parse(planted))
+    assert not guards.whole_reads(ast.parse("file.read(2**20)"))

@@ -83,8 +83,8 @@ def test_the_dev_extra_installs_every_optional_library_that_is_tested():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     included = set(re.search(r"sfumato\[(.*)\]", extras["dev"][0])[1].split(","))
-    # Spark needs Java, and the documentation is built apart.
-    assert included == set(extras) - {"dev", "docs", "spark"}
+    # The documentation is built apart.
+    assert included == set(extras) - {"dev", "docs"}
     for extra in included:
         for needed in extras[extra]:
             name = re.match(r"[\w-]+", needed)[0]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato import noise
+from sfumato.noise.exact import briefly
 from sfumato.privacy import door
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sfumato.privacy.method import AnyMethod
 
 #: How many records a rehearsal makes up where nobody declared about how many there are.
 ROWS = 1000
+#: How many it makes up at most: as many as a large machine holds.
+MOST_ROWS = 10**9
 
 
 def rehearse(
@@ -47,5 +50,12 @@ def rehearse(
         )
     declared = public.rows if public.rows is not None else public.rows_about
     count = rows if rows is not None else declared if declared is not None else ROWS
+    if isinstance(count, bool) or not isinstance(count, int | np.integer):
+        raise ValueError(f"rows must be a whole number; got {briefly(count)}")
+    if not 0 <= count <= MOST_ROWS:
+        raise ValueError(
+            f"rows must be from 0 to {MOST_ROWS:,}, which a rehearsal makes up in memory; got "
+            f"{briefly(count)}; pass rows=… for a rehearsal with fewer records"
+        )
     generator = noise.generator() if generator is None else generator
-    return door.rehearse(method, public, rows=count, generator=generator)
+    return door.rehearse(method, public, rows=int(count), generator=generator)

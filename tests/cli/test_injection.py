@@ -6,6 +6,8 @@ import json
 import random
 import re
 import sqlite3
+import xml.etree.ElementTree as ElementTree
+from functools import cache, wraps
 
 import pytest
 
@@ -28,8 +30,11 @@ INJECTIONS = (
     f"\u2067\u061c\u200f{CLAIM}",
     f"[red]{CLAIM}[/red]",
     f"<b>{CLAIM}</b>",
+    f"$\\frac{{{CLAIM}$",
 )
 NASTY = "".join(INJECTIONS)
+#: Of as many bytes as the name of a file may have, with an ending.
+FILE = NASTY.replace("/", "")[:80]
 #: The same for places where a newline or a carriage return ends a record.
 ONE_LINE = re.sub("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "", NASTY)
 FORBIDDEN = re.compile(
@@ -49,6 +54,54 @@ def assert_harmless(*texts):
         assert not re.search(rf"^(ok  )?{CLAIM}", text, re.MULTILINE)
 
 
+def assert_harmless_page(place):
+    """Fail if a page commands a browser, or if it shows nothing of what was smuggled in."""
+    page = place.read_text(encoding="utf-8")
+    assert_harmless(page)
+    page = page.replace("_", " ")
+    assert f"<b>{CLAIM}" not in page and f"&lt;b&gt;{CLAIM}" in page
+
+
+def _walk(command, path=()):
+    if not hasattr(command, "commands"):
+        return {" ".join(path)}
+    return {
+        found for name, inner in command.commands.items() for found in _walk(inner, (*path, name))
+    }
+
+
+@cache
+def commands():
+    """Return every command of the command line."""
+    import typer
+
+    from sfumato.cli.main import app
+
+    return _walk(typer.main.get_command(app))
+
+
+COVERED = set()
+
+
+def covers(*names):
+    """Say of which commands a test shows an injection; it fails if it does not."""
+    COVERED.update(names)
+
+    def decorate(test):
+        @wraps(test)
+        def wrapped(*args, shown, **others):
+            test(*args, shown=shown, **others)
+            assert set(names) <= shown.commands
+
+        return wrapped
+
+    return decorate
+
+
+def test_every_command_is_tried_with_injections():
+    assert commands() == COVERED
+
+
 @pytest.fixture
 def shown(run):
     """Run a command that shows something of a file, as words and as JSON."""
@@ -57,12 +110,15 @@ def shown(run):
         told = run(*words)
         assert told.code == code, told.err
         assert_harmless(told.out, told.err)
+        if CLAIM in (told.out + told.err).replace("_", " "):
+            call.commands |= {" ".join(words[:1]), " ".join(map(str, words[:2]))} & commands()
         if json_too:
             again = run(*words, "--json")
             assert again.code == code, again.err
             assert_harmless(again.out, again.err)
         return told
 
+    call.commands = set()
     return call
 
 
@@ -102,6 +158,46 @@ values = ["c", "d"]
     return path
 
 
+#: The same as the name of a column that an option can name.
+SAID = ONE_LINE.replace(",", "")
+
+
+@pytest.fixture
+def nasty_rows(tmp_path):
+    """Rows for a regression, one of whose columns and whose categories are injections."""
+    draw = random.Random(1)
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow([SAID, "group", "y" + SAID])
+    writer.writerows(
+        [draw.choice(INJECTIONS[:4]), draw.choice("ab"), draw.randrange(10)] for _ in range(200)
+    )
+    (tmp_path / "t.csv").write_text(rows.getvalue(), encoding="utf-8")
+    values = ", ".join(map(quoted, INJECTIONS[:4]))
+    (tmp_path / "t.schema.toml").write_text(
+        f"""\
+[table]
+unit = "row"
+
+[columns.{quoted(SAID)}]
+kind = "category"
+values = [{values}]
+
+[columns.group]
+kind = "category"
+values = ["a", "b"]
+
+[columns.{quoted("y" + SAID)}]
+kind = "number"
+low = 0
+high = 10
+bins = 5
+""",
+        encoding="utf-8",
+    )
+    return ("t.csv", "--target", "y" + SAID)
+
+
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_what_is_escaped_can_be_shown_and_is_still_told_apart(text):
     assert FORBIDDEN.search(escape(text)) is None and "\n" not in escape(text)
@@ -136,6 +232,7 @@ def test_on_a_terminal_only_the_program_sets_colours():
         console.print(object())
 
 
+@covers("table plan", "table rehearse", "table ask")
 def test_a_table_is_planned_released_checked_and_reported_harmlessly(shown, nasty_table, tmp_path):
     words = (nasty_table, "--epsilon", "1", "--method", "marginals")
     shown("table", "plan", *words)
@@ -143,17 +240,23 @@ def test_a_table_is_planned_released_checked_and_reported_harmlessly(shown, nast
     shown("verify", "o")
     shown("report", "o")
     shown("table", "evaluate", nasty_table, "o")
-    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
-    assert_harmless(page, (tmp_path / "o" / "README.txt").read_text(encoding="utf-8"))
-    assert f"<b>{CLAIM}" not in page and f"&lt;b&gt;{CLAIM}" in page
+    shown("table", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
+    assert_harmless((tmp_path / "o" / "README.txt").read_text(encoding="utf-8"))
+    assert_harmless_page(tmp_path / "o" / "report.html")
+    question = {ONE_LINE: [INJECTIONS[0]]}
+    shown("table", "ask", nasty_table, "--epsilon", "1", "--question", json.dumps(question))
 
 
+@covers("table network", "table evaluate")
 def test_a_synthetic_table_is_shown_harmlessly(shown, nasty_table):
     words = ("table", "release", nasty_table, "--epsilon", "1", "--method", "independent")
     shown(*words, "--out", "s", "--no-report", json_too=False)
-    shown("table", "network", "s")
+    shown("table", "network", "s", "--out", f"n{FILE}.svg")
+    ElementTree.parse(nasty_table.parent / f"n{FILE}.svg")
+    shown("table", "evaluate", nasty_table, "s", "--predict", f'"{ONE_LINE}"')
 
 
+@covers("table schema")
 def test_a_draft_of_a_schema_is_harmless_and_reads_back(shown, nasty_table, tmp_path):
     from sfumato.data.toml import read
 
@@ -192,8 +295,10 @@ def test_a_crafted_certificate_cannot_write_on_the_screen(shown, nasty_table, tm
         shown("report", "o", code=ExitCode.VERIFICATION)
 
 
+@covers("table release", "verify", "report")
+@covers(*(f"ledger {name}" for name in ("create", "show", "history", "rebind", "check")))
 def test_a_folder_and_a_ledger_with_a_nasty_name_are_shown_harmlessly(shown, run, nasty_table):
-    name = NASTY.replace("/", "")[:80]
+    name = FILE
     shown("ledger", "create", name, "--allow-epsilon", "2", "--unit", "row", json_too=False)
     words = ("table", "release", nasty_table, "--epsilon", "1", "--method", "marginals")
     shown(*words, "--ledger", name, "--out", f"o{name}", json_too=False)
@@ -201,6 +306,7 @@ def test_a_folder_and_a_ledger_with_a_nasty_name_are_shown_harmlessly(shown, run
     shown("ledger", "history", name)
     shown("verify", f"o{name}", "--ledger", name)
     shown("report", f"o{name}")
+    shown("ledger", "check", name, f"o{name}")
     shown("table", "plan", f"{name}.csv", "--epsilon", "1", code=ExitCode.USAGE)
     shown("verify", f"none{name}", code=ExitCode.VERIFICATION)
     shown(*words, "--ledger", name, "--out", "p", "--epsilon", "3", code=ExitCode.BUDGET)
@@ -248,6 +354,15 @@ def test_a_schema_that_is_wrong_is_quoted_harmlessly(shown, nasty_table, tmp_pat
         shown(*words, code=ExitCode.DATA)
 
 
+@covers(
+    "points schema",
+    "points plan",
+    "points rehearse",
+    "points release",
+    "points query",
+    "points map",
+    "points evaluate",
+)
 def test_points_are_shown_harmlessly(shown, tmp_path):
     lines = [f"{ONE_LINE.replace(',', '')},y", *(f"{n % 7},{n % 5}" for n in range(100))]
     (tmp_path / "p.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -255,42 +370,124 @@ def test_points_are_shown_harmlessly(shown, tmp_path):
         f'[points]\nunit = "point"\n\n[axes]\n{quoted(ONE_LINE)} = [0, 7]\ny = [0, 5]\n',
         encoding="utf-8",
     )
+    axes = ("--axis", f"{ONE_LINE.replace('=', '')}=0:7", "--axis", "y=0:5")
+    shown("points", "schema", "--unit", "point", *axes)
     words = ("p.csv", "--epsilon", "1", "--method", "uniformgrid", "--set", "cells=2")
     shown("points", "plan", *words)
+    shown("points", "plan", f"{FILE}.csv", *words[1:], code=ExitCode.USAGE)
+    shown("points", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
     shown("points", "release", *words, "--out", "o", json_too=False)
     shown("verify", "o")
     shown("points", "query", "o", "--box", "0:1,0:1")
-    shown("points", "map", "o", "--out", "m.html", json_too=False)
-    for page in ("m.html", "o/report.html"):
-        assert_harmless((tmp_path / page).read_text(encoding="utf-8"))
+    shown("points", "map", "o", "--out", f"m{FILE}.html", json_too=False)
+    shown("points", "map", "o", "--out", f"m{FILE}.svg", json_too=False)
+    ElementTree.parse(tmp_path / f"m{FILE}.svg")
+    shown("points", "evaluate", "p.csv", "o", "--queries", "5")
+    shown("points", "evaluate", f"{FILE}.csv", "o", code=ExitCode.USAGE)
+    for page in (f"m{FILE}.html", "o/report.html"):
+        assert_harmless_page(tmp_path / page)
 
 
+@covers(
+    "sequences schema",
+    "sequences plan",
+    "sequences rehearse",
+    "sequences release",
+    "sequences top",
+    "sequences sample",
+    "sequences evaluate",
+)
 def test_sequences_are_shown_harmlessly(shown, tmp_path):
     symbol = ONE_LINE.replace(" ", "_")
     (tmp_path / "s.txt").write_text(f"a {symbol} a\n" * 60, encoding="utf-8")
     (tmp_path / "s.schema.toml").write_text(
         f'[sequences]\nunit = "sequence"\nalphabet = ["a", {quoted(symbol)}]\n', encoding="utf-8"
     )
+    (tmp_path / "symbols").write_text(f"a\n{symbol}\n", encoding="utf-8")
+    shown("sequences", "schema", "--unit", "sequence", "--alphabet-file", "symbols")
     words = ("s.txt", "--epsilon", "9")
     shown("sequences", "plan", *words)
-    shown("sequences", "release", *words, "--out", "o", json_too=False)
-    shown("sequences", "top", "o", "-k", "3")
-    shown("sequences", "sample", "o", "--rows", "3")
-    shown("verify", "o")
-    assert_harmless((tmp_path / "o" / "report.html").read_text(encoding="utf-8"))
+    shown("sequences", "plan", f"{FILE}.txt", *words[1:], code=ExitCode.USAGE)
+    shown("sequences", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
+    place = f"o{FILE}"
+    shown("sequences", "release", *words, "--out", place, json_too=False)
+    shown("sequences", "top", place, "-k", "3")
+    shown("sequences", "sample", place, "--rows", "30")
+    shown("sequences", "evaluate", "s.txt", place)
+    shown("sequences", "evaluate", f"{FILE}.txt", place, code=ExitCode.USAGE)
+    shown("verify", place)
+    assert_harmless_page(tmp_path / place / "report.html")
 
 
-def test_a_graph_is_shown_harmlessly(shown, tmp_path):
-    node = ONE_LINE.replace(" ", "_")
-    (tmp_path / "people.txt").write_text(f"{node}\nb\nc\n", encoding="utf-8")
-    (tmp_path / "g.txt").write_text("b\tc\n", encoding="utf-8")
-    words = ("g.txt", "--nodes", "people.txt", "--epsilon", "1", "--out", "o")
-    shown("graph", "degrees", *words, json_too=False)
-    shown("verify", "o")
-    (tmp_path / "bad.txt").write_text(f"b\t{node}{node}\n", encoding="utf-8")
-    shown("graph", "degrees", "bad.txt", *words[1:-1], "p", code=ExitCode.DATA)
+#: The same as the name of a node, in a file where these stand between two.
+NODE = re.sub("[ ,;]", "_", ONE_LINE)
 
 
+@pytest.fixture
+def nasty_graph(tmp_path):
+    """A graph of a node whose name is an injection, with its nodes."""
+    names = [NODE, *"bcdefgh"]
+    (tmp_path / "people.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    (tmp_path / "groups.txt").write_text(
+        "".join(f"{name}\t{ONE_LINE}\n" for name in names), encoding="utf-8"
+    )
+    edges = [(NODE, "b"), (NODE, "c"), *zip("bcdefg", "cdefgh", strict=True)]
+    (tmp_path / "g.txt").write_text(
+        "".join(f"{one}\t{other}\n" for one, other in edges), encoding="utf-8"
+    )
+    return ("g.txt", "--nodes", "people.txt", "--epsilon", "1")
+
+
+@covers(*(f"graph {name}" for name in ("degrees", "plan", "rehearse", "release", "evaluate")))
+def test_a_graph_is_shown_harmlessly(shown, nasty_graph, tmp_path):
+    shown("graph", "degrees", *nasty_graph, "--out", f"o{FILE}", json_too=False)
+    shown("verify", f"o{FILE}")
+    shown("graph", "evaluate", "g.txt", f"o{FILE}", "--picture", f"e{FILE}.svg")
+    of_a_node = ("--method", "graphstatistic", "--set", "expression=degree(v)")
+    words = (*nasty_graph, *of_a_node, "--set", f"node={NODE}")
+    shown("graph", "plan", *words)
+    shown("graph", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
+    shown("graph", "release", *words, "--out", f"p{FILE}", json_too=False)
+    assert_harmless_page(tmp_path / f"p{FILE}" / "report.html")
+    (tmp_path / "bad.txt").write_text(f"b\t{NODE}{NODE}\n", encoding="utf-8")
+    shown("graph", "degrees", "bad.txt", *nasty_graph[1:], "--out", "q", code=ExitCode.DATA)
+
+
+@covers("graph count", "graph stats")
+def test_statistics_of_a_graph_are_shown_harmlessly(shown, nasty_graph, tmp_path):
+    shown("graph", "count", *nasty_graph, "--out", f"c{FILE}", json_too=False)
+    formula = ("--expression", "degree(v)", "--node", NODE)
+    shown("graph", "stats", *nasty_graph, *formula, "--out", f"s{FILE}", json_too=False)
+    assert_harmless_page(tmp_path / f"s{FILE}" / "report.html")
+    for wrong in (("--expression", NASTY), ("--expression", "degree(v)", "--node", NASTY)):
+        shown("graph", "stats", *nasty_graph, *wrong, "--out", "t", code=ExitCode.USAGE)
+    (tmp_path / "groups.txt").write_text(f"{ONE_LINE}\t{ONE_LINE}\n", encoding="utf-8")
+    grouped = ("--expression", "edges", "--groups", "groups.txt", "--out", "t")
+    shown("graph", "stats", *nasty_graph, *grouped, code=ExitCode.DATA)
+
+
+@covers("graph synthesize", "graph sample", "graph spectrum", "graph compare")
+def test_synthetic_graphs_and_spectra_are_shown_harmlessly(shown, nasty_graph, tmp_path):
+    places = {name: f"{name}{FILE}" for name in ("degrees", "kronecker", "spectrum")}
+    for keep in ("degrees", "kronecker"):
+        words = ("--keep", keep, "--out", places[keep])
+        shown("graph", "synthesize", *nasty_graph, *words, json_too=False)
+    shown("graph", "spectrum", *nasty_graph, "-k", "2", "--out", places["spectrum"], json_too=False)
+    for ending in ("csv", "txt", "graphml"):
+        shown("graph", "sample", places["degrees"], "--out", f"s{FILE}.{ending}", json_too=False)
+    ElementTree.parse(tmp_path / f"s{FILE}.graphml")
+    for name, place in places.items():
+        shown("verify", place)
+        shown("report", place)
+        assert_harmless((tmp_path / place / "report.html").read_text(encoding="utf-8"))
+        shown("graph", "compare", "g.txt", place, "--picture", f"{name}{FILE}.svg")
+        ElementTree.parse(tmp_path / f"{name}{FILE}.svg")
+    shown("graph", "synthesize", *nasty_graph, "--set", NASTY, "--out", "x", code=ExitCode.USAGE)
+    shown("graph", "spectrum", *nasty_graph, "--set", f"{NASTY}=1", "--out", "x", code=2)
+    shown("graph", "compare", FILE, places["degrees"], code=ExitCode.USAGE)
+
+
+@covers("collect plan", "collect perturb", "collect aggregate", "collect report")
 def test_a_survey_is_shown_harmlessly(shown, tmp_path):
     answers = ", ".join(map(quoted, INJECTIONS[:4]))
     (tmp_path / "survey.toml").write_text(
@@ -312,27 +509,72 @@ answers = [{answers}]
     mine = ("--answer", f"{ONE_LINE}={INJECTIONS[0]}")
     report = shown("collect", "perturb", "survey.json", *mine, json_too=False).out
     (tmp_path / "reports.jsonl").write_text(report * 3, encoding="utf-8")
-    tally = ("collect", "aggregate", "survey.json", "reports.jsonl", "--out", "tally.json")
+    place = f"t{FILE}.json"
+    tally = ("collect", "aggregate", "survey.json", "reports.jsonl", "--out", place)
     shown(*tally, json_too=False)
-    shown("collect", "report", "survey.json", "tally.json", "--out", "r.html", json_too=False)
-    assert_harmless((tmp_path / "r.html").read_text(encoding="utf-8"))
+    shown("collect", "report", "survey.json", place, "--out", "r.html", json_too=False)
+    assert_harmless_page(tmp_path / "r.html")
 
 
-def test_a_model_is_shown_harmlessly(shown, tmp_path):
-    name = ONE_LINE.replace(",", "")
-    lines = [f"{name},y", *(f"{n % 10},{n % 3}" for n in range(200))]
-    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    numbers = 'kind = "number"\nlow = 0\nhigh = 10\nbins = 5\n'
-    (tmp_path / "t.schema.toml").write_text(
-        f'[table]\nunit = "row"\n\n[columns.{quoted(name)}]\n{numbers}\n[columns.y]\n{numbers}',
-        encoding="utf-8",
-    )
-    words = ("t.csv", "--target", "y", "--epsilon", "5", "--method", "functionalregression")
+@covers(*(f"regress {name}" for name in ("plan", "rehearse", "fit", "predict", "evaluate")))
+def test_a_model_is_shown_harmlessly(shown, nasty_rows, tmp_path):
+    words = (*nasty_rows, "--epsilon", "5", "--method", "functionalregression")
     shown("regress", "plan", *words)
+    shown("regress", "plan", f"{FILE}.csv", *words[1:], code=ExitCode.USAGE)
+    shown("regress", "rehearse", *words, json_too=False)
     shown("regress", "fit", *words, "--out", "o", json_too=False)
     shown("regress", "predict", "o", "t.csv")
     shown("regress", "evaluate", "t.csv", "o")
-    assert_harmless((tmp_path / "o" / "report.html").read_text(encoding="utf-8"))
+    assert_harmless_page(tmp_path / "o" / "report.html")
+
+
+@covers("attack inversion")
+def test_an_attack_is_shown_harmlessly(shown, nasty_rows, tmp_path):
+    words = (*nasty_rows, "--epsilon", "5", "--method", "functionalregression")
+    shown("regress", "fit", *words, "--out", "o", "--no-report", json_too=False)
+    guess = ("attack", "inversion", "t.csv", "o")
+    shown(*guess, "--sensitive", SAID)
+    shown(*guess, "--sensitive", "group", "--known", SAID, "--out", f"a{FILE}.html", json_too=False)
+    shown(*guess, "--sensitive", SAID, "--out", "a.html", json_too=False)
+    assert_harmless_page(tmp_path / "a.html")
+    for wrong in (("--sensitive", NASTY), ("--sensitive", "group", "--known", NASTY)):
+        shown(*guess, *wrong, code=ExitCode.USAGE)
+    shown(*guess, "--sensitive", "group", "--pi", "dp", "--pi-epsilon", NASTY, code=ExitCode.USAGE)
+
+
+@covers("audit")
+def test_an_audit_is_shown_harmlessly(shown, nasty_table, tmp_path):
+    words = ("audit", "majority", "--epsilon", "1", "--trials", "100")
+    shown(*words, "--picture", f"a{FILE}.svg", json_too=False)
+    words = ("audit", "marginals", "--epsilon", "1", "--trials", "100")
+    shown(*words, "--schema", tmp_path / "table.schema.toml")
+
+
+@covers("keygen")
+def test_a_key_is_shown_harmlessly(shown, nasty_table):
+    shown("keygen", f"k{FILE}.pem", json_too=False)
+    words = ("table", "release", nasty_table, "--epsilon", "1", "--key", f"k{FILE}.pem")
+    shown(*words, "--out", "o", "--no-report", json_too=False)
+    shown("verify", "o", "--key", f"k{FILE}.pub", json_too=False)
+    shown("verify", "o", "--key", f"none{FILE}.pub", code=ExitCode.VERIFICATION)
+
+
+@covers("demo")
+def test_a_demo_is_shown_harmlessly(shown):
+    shown("demo", "--out", f"d{FILE}", json_too=False)
+
+
+@covers("ledger recover")
+def test_what_is_recovered_is_shown_harmlessly(shown, nasty_table, tmp_path):
+    import sfumato as sf
+
+    name = f"l{FILE}"
+    shown("ledger", "create", name, "--allow-epsilon", "2", "--unit", "row", json_too=False)
+    table = sf.read_table(nasty_table, schema=tmp_path / "table.schema.toml")
+    sf.Marginals(epsilon=1).release(table, ledger=sf.Ledger.open(tmp_path / name))
+    shown("ledger", "recover", name)
+    shown("ledger", "recover", name, "--out", f"o{FILE}", json_too=False)
+    assert_harmless_page(tmp_path / f"o{FILE}" / "report.html")
 
 
 def test_a_traceback_that_was_asked_for_is_shown_harmlessly(run, nasty_table, monkeypatch):

@@ -273,7 +273,7 @@ def test_a_large_release_states_its_size_in_its_plan(run, tmp_path):
 def test_the_size_of_a_release_is_stated_before_anything_is_spent(
     run, patients, ledger, monkeypatch
 ):
-    monkeypatch.setattr("sfumato.privacy.plan.MANY_CELLS", 10)
+    monkeypatch.setattr("sfumato.privacy.plan.LARGE_FILES", 800)
     words = (
         "table",
         "release",
@@ -286,5 +286,5 @@ def test_the_size_of_a_release_is_stated_before_anything_is_spent(
     )
     told = run(*words, "--epsilon", "99", "--out", "o")
     assert told.code == ExitCode.BUDGET and "cells take about" in told.err
-    monkeypatch.setattr("sfumato.privacy.plan.MANY_CELLS", 10**6)
+    monkeypatch.setattr("sfumato.privacy.plan.LARGE_FILES", 80 * 10**6)
     assert "cells take about" not in run(*words, "--epsilon", "99", "--out", "o").err

@@ -63,7 +63,7 @@ HABITS: dict[str, list[Any]] = {
     "gaps in wholes": [1, 2, None, 3],
     "gaps in floats": [1.5, float("nan"), 2.0],
     "gaps in texts": ["a", None, "1"],
-    "gaps in stamps": [np.datetime64("2020-01-01"), np.datetime64("NaT")],
+    "gaps in stamps": [np.datetime64("2020-01-01"), np.datetime64("NaT", "D")],
     "far": [1e20, 1e16, 2.5, -1e300],
     "written far": ["1e20", "100000000000000000000", "2.5", "1e+16"],
     "bytes": [b"a", b"1"],
@@ -77,7 +77,7 @@ STRANGERS: list[Any] = [
     np.datetime64("2020-01-01T00:00:00.123456789"), np.timedelta64(3, "D"), timedelta(days=1),
     np.float32(0.1), np.int8(1), b"x", b"\xff", [1], {"a": 1}, object(), 1j, "ｆullwidth", "\x00",
     "long " * 2000, "\ud800", "a,b", 'quoted "text"', "two\nlines", pd.NaT, pd.NA, "True", "1e400",
-    1e20, " 1", "nan", "NaT", np.datetime64("NaT"), np.float16(0.1),
+    1e20, " 1", "nan", "NaT", np.datetime64("NaT", "D"), np.float16(0.1),
 ]  # fmt: skip
 
 LENIENT: dict[str, Coding] = {

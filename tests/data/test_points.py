@@ -260,9 +260,9 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
     ("options", "words"),
     [
         ({"names": ["x"]}, "name of its own"),
-        ({"names": ["x", "x"]}, "name of its own"),
-        ({"names": ["x", ""]}, "not empty"),
-        ({"names": "xy"}, "list of texts"),
+        ({"names": ["x", "x"]}, "names must be a list of a name for each axis, all different"),
+        ({"names": ["x", ""]}, "names must be a list"),
+        ({"names": "xy"}, "names must be a list"),
         ({"unit": "row"}, '"point" or "person"'),
         ({"unit": "person"}, "person and max_points"),
         ({"person": [1]}, "go together"),

@@ -159,7 +159,9 @@ ATOMS = (
     | st.text()
     | st.binary()
     | st.dates()
-    | st.sampled_from([np.nan, np.int8(1), np.str_("a"), np.datetime64("NaT"), np.array(1), object])
+    | st.sampled_from(
+        [np.nan, np.int8(1), np.str_("a"), np.datetime64("NaT", "D"), np.array(1), object]
+    )
 )
 THINGS = st.recursive(
     ATOMS,

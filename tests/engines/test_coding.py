@@ -121,7 +121,7 @@ def test_missing_values_are_refused_where_missing_is():
 
 @pytest.mark.parametrize("wrong", [(None,), (True,), "?", ["?"]])
 def test_missing_values_are_texts_and_numbers(wrong):
-    with pytest.raises(ValueError, match="missing_values is a list"):
+    with pytest.raises(ValueError, match="missing_values must be a list"):
         Numbers.equal(0, 9, 3, missing_values=wrong)
 
 

@@ -36,7 +36,7 @@ TEXTS = [
     (" a", " a"), (b"a", "a"), (b"\xff", UNREADABLE), (None, None), (float("nan"), None),
     (Decimal("NaN"), None), (Decimal("sNaN"), None), (Decimal("1.00"), " 1"),
     (Decimal("1E+3"), " 1000"), (Decimal("1E+999999"), " 1E+999999"),
-    (np.datetime64("NaT"), None), (np.datetime64("2020-01-01"), " 2020-01-01T00:00:00"),
+    (np.datetime64("NaT", "D"), None), (np.datetime64("2020-01-01"), " 2020-01-01T00:00:00"),
     (np.datetime64("2020-01-01T00:00:00.123456789"), " 2020-01-01T00:00:00.123456"),
     (date(2020, 1, 1), " 2020-01-01"), (time(1, 2), " 01:02:00"),
     (np.timedelta64(3, "D"), UNREADABLE), (timedelta(1), UNREADABLE), (3 + 0j, " 3"),

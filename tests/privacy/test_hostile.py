@@ -15,13 +15,15 @@ from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema
 from sfumato.data.sequences_public import SequencesPublic
 from sfumato.engines.coding import Categories, Integers, Numbers
+from sfumato.graph.dk_published import OccupiedBins
 from sfumato.mechanisms.bingham import BinghamDirection
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy import certificate, saved
+from sfumato.privacy import certificate
 from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.parameters import Whole
 from sfumato.privacy.saved import pretty, verify
+from sfumato.regression.robust_published import PublishedStatistics
 from tests.privacy.smuggling import is_caught, read_folder, write_folder
 from tests.tabular import tables
 
@@ -169,7 +171,8 @@ def test_flags_and_numbers_of_a_public_part_are_such():
         Numbers.equal(0, 10, 2, decimals=1e-300)
     with pytest.raises(ValueError, match="whole number"):
         Integers(low=False, high=3)
-    assert Categories(values="ab").values == ("a", "b")
+    with pytest.raises(ValueError, match="values must be a list"):
+        Categories(values="ab")
 
 
 def test_a_whole_parameter_has_at_most_54_bits():
@@ -198,7 +201,6 @@ def test_a_slice_is_written_in_one_way(folders, tmp_path, part):
     for cut in transcript["slices"]:
         cut["part"] = part
     files["transcript.json"] = canonical(transcript)
-    files |= _data(document, files)
     write_folder(tmp_path, files, document)
     assert "does not follow" in str(verify(tmp_path))
 
@@ -213,14 +215,8 @@ def test_a_signature_is_written_in_one_way(folders, tmp_path):
         entry["signature"] |= forms
     assert changed
     files["transcript.json"] = canonical(transcript)
-    files |= _data(document, files)
     write_folder(tmp_path, files, document)
     assert "otherwise than the transcript says" in str(verify(tmp_path))
-
-
-def _data(document, files):
-    """Return the data files that follow from a forged transcript."""
-    return saved._rebuild(document, files).files()
 
 
 def test_small_numbers_are_not_said_as_large_ones():
@@ -239,6 +235,54 @@ def test_the_least_integer_is_no_entry_of_a_direction():
     primitive.check_output(np.array([2**20, 0]))
     with pytest.raises(ValueError, match="in size"):
         primitive.check_output(np.array([-(2**63), 0]))
+
+
+def _bins(*named, degrees=1):
+    return np.array(named, dtype=np.int64).reshape(-1, degrees)
+
+
+@pytest.mark.parametrize(
+    ("bins", "noisy"),
+    [
+        (_bins(1, 3), [5]),
+        (_bins(1), [5, 6]),
+        (_bins(1, 4), [5, 6]),
+        (_bins(-1, 3), [5, 6]),
+        (_bins(3, 1), [5, 6]),
+        (_bins(1, 1), [5, 6]),
+        (_bins((1, 3), degrees=2), [5]),
+        (_bins((1, 2, 3), degrees=3), [5]),
+        (_bins(1).astype(np.float64), [5]),
+        (_bins(1), 5),
+        ([[1]], [5]),
+    ],
+)
+def test_occupied_bins_are_as_many_and_such_as_the_graph_can_have(bins, noisy):
+    primitive = OccupiedBins(nodes=4, degrees=1, epsilon=1, delta=0)
+    primitive.check_output((_bins(0, 3), np.array([5, -(2**70)], dtype=object)))
+    primitive.check_output((_bins(), np.array([], dtype=object)))
+    with pytest.raises((TypeError, ValueError)):
+        primitive.check_output((bins, np.array(noisy, dtype=object)))
+    with pytest.raises(ValueError, match="unpack"):
+        primitive.check_output((_bins(0), np.array([5], dtype=object), ADA))
+
+
+def test_a_bin_of_two_degrees_names_the_smaller_first():
+    primitive = OccupiedBins(nodes=4, degrees=2, epsilon=1, delta=0)
+    said = np.array([5], dtype=object)
+    primitive.check_output((_bins((1, 3), degrees=2), said))
+    with pytest.raises(ValueError, match="smaller"):
+        primitive.check_output((_bins((3, 1), degrees=2), said))
+
+
+@pytest.mark.parametrize(("statistics", "told"), [(5, 5), (7, 5), (6, 4), (6, 6), (0, 0)])
+def test_published_statistics_are_as_many_as_their_features_give(statistics, told):
+    primitive = PublishedStatistics(dimension=2, epsilon=1)
+    primitive.check_output((np.zeros(6), np.zeros(5)))
+    with pytest.raises(ValueError, match="shape"):
+        primitive.check_output((np.zeros(statistics), np.zeros(told)))
+    with pytest.raises(ValueError, match="unpack"):
+        primitive.check_output((np.zeros(6), np.zeros(5), np.zeros(1)))
 
 
 # --- figures of another platform ------------------------------------------------------------------

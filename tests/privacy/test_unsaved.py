@@ -208,6 +208,22 @@ def test_a_damaged_file_is_refused(data, ledger, damage):
         ledger.recover(1)
 
 
+def test_a_file_that_unpacks_to_more_than_it_has_is_refused(data, ledger, monkeypatch):
+    NoisyTally(epsilon=1).release(data, ledger=ledger)
+    file = Kept(ledger.path, 1).file
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.privacy.unsaved.LARGEST_BYTES", 10)
+        with pytest.raises(LedgerError, match="is damaged"):
+            ledger.recover(1)
+    with zipfile.ZipFile(file) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.recover(1)
+
+
 def test_a_file_that_another_entry_paid_for_is_refused(data, ledger):
     for _ in range(2):
         NoisyTally(epsilon=1).release(data, ledger=ledger)

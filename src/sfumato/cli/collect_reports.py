@@ -238,9 +238,14 @@ def _counted(survey: Survey, paths: list[Path], tallies: list[Path], *, skip: bo
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Return the lines of a file one after another."""
+    """Return the lines of a file one after another; of one too long, no more than tells so."""
+    from sfumato.local.wire import LONGEST
+
     with path.open(encoding="utf-8", errors="replace") as file:
-        yield from file
+        while line := file.readline(LONGEST + 1):
+            yield line
+            while line and not line.endswith("\n"):
+                line = file.readline(LONGEST)
 
 
 def read_survey(path: Path) -> Survey:

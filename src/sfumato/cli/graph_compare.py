@@ -16,6 +16,7 @@ from sfumato.cli.graph_data import (
     read_declared,
 )
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
+from sfumato.cli.pictures import save_picture
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -99,11 +100,11 @@ def _draw(graph: Graph, made: Any, outcome: Any, path: Path) -> None:
     if isinstance(made, SyntheticGraph):
         from sfumato.evaluate.synthetic_graph_pictures import draw_comparison
 
-        draw_comparison(graph, made, outcome).savefig(path, dpi=160)
+        save_picture(draw_comparison(graph, made, outcome), path)
         return
     from sfumato.evaluate.spectrum import draw_spectrum
 
-    draw_spectrum(outcome).savefig(path, dpi=160)
+    save_picture(draw_spectrum(outcome), path)
 
 
 def _show_graphs(console: Console, outcome: GraphComparison) -> None:

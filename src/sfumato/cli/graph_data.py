@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.schema_files import read_list
 from sfumato.cli.table_names import names_in
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def declared_nodes(text: str) -> Nodes:
 def _listed(path: Path) -> list[str]:
     """Return the nodes that a public file lists."""
     names: dict[str, int] = {}
-    for number, line in enumerate(lines_of_text(path), start=1):
+    for number, line in enumerate(read_list(path).splitlines(), start=1):
         name = line.strip()
         if name in names:
             raise Refusal(
@@ -171,14 +172,6 @@ def _listed(path: Path) -> list[str]:
         if name:
             names[name] = number
     return list(names)
-
-
-def lines_of_text(path: Path) -> list[str]:
-    """Return the lines of a public text file."""
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
 
 
 def _two(columns: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from sfumato.cli.graph_data import (
     read_declared,
 )
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
+from sfumato.cli.pictures import save_picture
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -75,7 +76,7 @@ def _draw(graph: Graph, made: Any, path: Path) -> None:
     """Draw a release beside the truth. Not private."""
     from sfumato.evaluate.graph_pictures import picture
 
-    picture(graph, made).savefig(path, dpi=160)
+    save_picture(picture(graph, made), path)
 
 
 def _show(console: Console, outcome: GraphEvaluation, warning: str, picture: Path | None) -> None:

@@ -15,12 +15,12 @@ from sfumato.cli.graph_data import (
     Layout,
     NodesOption,
     SkipLinesOption,
-    lines_of_text,
 )
 from sfumato.cli.graph_methods import FORMULA
 from sfumato.cli.graph_release import spend
 from sfumato.cli.methods import SetOption, chosen
 from sfumato.cli.options import EpsilonOption, KeyOption, LedgerOption, OutOption, ReportOption
+from sfumato.cli.schema_files import read_list
 from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _groups(path: Path, public: GraphPublic) -> list[int | str]:
     """Return the group of each node, in order, from a public file that names both."""
     found: dict[str, str] = {}
     places = {public.label(place) for place in range(public.nodes)}
-    for number, line in enumerate(lines_of_text(path), start=1):
+    for number, line in enumerate(read_list(path).splitlines(), start=1):
         if not line.strip():
             continue
         mark = next((mark for mark in ",;\t" if mark in line), None)  # names may hold blanks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
+from sfumato.cli.pictures import save_picture
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -48,7 +49,7 @@ def _write(made: SpatialHistogram, out: Path) -> None:
     """Write the map in the form that the ending of its name asks for."""
     ending = out.suffix.lower()
     if ending in PICTURES:
-        made.plot().savefig(out)
+        save_picture(made.plot(), out)
     elif ending == ".html":
         from sfumato.report.map_page import map_page
 

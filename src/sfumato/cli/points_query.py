@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import ReleaseArgument
 from sfumato.cli.points_schema import interval
 from sfumato.cli.releasing import rebuilt
+from sfumato.cli.schema_files import read_list
 from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
@@ -87,10 +89,9 @@ def _read(path: Path, made: SpatialHistogram) -> list[Box]:
     ends = [(f"{name}_from", f"{name}_to") for name in made.public.names]
     needed = [column for pair in ends for column in pair]
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except UnicodeDecodeError:
-        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
+        rows = list(csv.DictReader(io.StringIO(read_list(path), newline="")))
+    except csv.Error as error:
+        raise Refusal(ExitCode.DATA, f"{path.name} is not a CSV file: {error}") from None
     found = []
     for number, row in enumerate(rows, start=1):
         missing = [column for column in needed if row.get(column) is None]

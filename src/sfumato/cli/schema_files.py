@@ -1,4 +1,4 @@
-"""Schema files of points and sequences: a little TOML that declares what is public.
+"""Files that declare what is public: schemas of points and sequences, a little TOML, and lists.
 
 A schema is written from what everybody may know and never from the data; for tables, whose domains
 are many, there is a draft (`sfumato table schema`) that has to be confirmed.
@@ -24,6 +24,16 @@ def read_document(path: Path) -> dict[str, Any]:
 
     try:
         return read_toml(path)
+    except ValueError as error:
+        raise Refusal(ExitCode.DATA, str(error)) from None
+
+
+def read_list(path: Path) -> str:
+    """Return the text of a public file that lists something; a bad one is an error of the data."""
+    from sfumato.privacy.documents import read_text
+
+    try:
+        return read_text(path)
     except ValueError as error:
         raise Refusal(ExitCode.DATA, str(error)) from None
 

@@ -18,7 +18,13 @@ from sfumato.cli.options import (
     refuse_taken,
     schema_path,
 )
-from sfumato.cli.schema_files import lines_of, read_document, refuse_others, section
+from sfumato.cli.schema_files import (
+    lines_of,
+    read_document,
+    read_list,
+    refuse_others,
+    section,
+)
 from sfumato.cli.screen import JsonOption, Screen, answering
 from sfumato.cli.table_names import names_in
 
@@ -117,10 +123,7 @@ def _symbols(text: str | None, path: Path | None) -> tuple[str, ...]:
     if text is not None:
         return names_in(text, what="symbols", example='left,"up, then down"')
     assert path is not None
-    try:
-        return tuple(path.read_text(encoding="utf-8").splitlines())
-    except UnicodeDecodeError:
-        raise Refusal(ExitCode.DATA, f"{path} is not a text file in UTF-8") from None
+    return tuple(read_list(path).splitlines())
 
 
 def _public(*, max_sequences: int | None, alphabet: Any, **facts: Any) -> SequencesPublic:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
+from sfumato.cli.pictures import save_picture
 from sfumato.cli.releasing import rebuilt
 from sfumato.cli.screen import JsonOption, answering
 
@@ -37,7 +38,7 @@ def network(
             screen, release, SyntheticTable, "only a synthetic table has a network"
         )
         if out is not None:
-            made.plot().savefig(out)
+            save_picture(made.plot(), out)
         screen.answer(_document(made, out), lambda console: _show(console, made, out))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.memory_sequences import MOST_SYMBOLS
+from sfumato.noise.exact import briefly
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,19 +42,21 @@ def _plain(symbol: Any) -> Symbol:
         text = str(symbol)
         if not text or any(mark in text for mark in "\r\n\0"):
             raise ValueError(
-                f"a symbol must have a character and no line break; got {text!r}; write text "
-                "without either"
+                "a symbol of the alphabet must have a character and no line break; got "
+                f"{briefly(text)}; write text without either"
             )
         if not text.isascii() and text.encode("utf-8", "ignore").decode() != text:
-            raise ValueError(f"a symbol must be text that UTF-8 can write; got {text!r}")
+            raise ValueError(
+                f"a symbol of the alphabet must be text that UTF-8 can write; got {briefly(text)}"
+            )
         return text
     if isinstance(symbol, int | np.integer) and not isinstance(symbol, bool):
         if WHOLE.min <= int(symbol) <= WHOLE.max:
             return int(symbol)
-        raise ValueError(f"a symbol that is a whole number must fit 64 bits; got {symbol}")
+        raise ValueError(f"a whole number in an alphabet must fit 64 bits; got {briefly(symbol)}")
     raise ValueError(
-        f"a symbol must be text or a whole number; got {type(symbol).__name__}; list the symbols "
-        "as text"
+        f"a symbol of the alphabet must be text or a whole number; got {type(symbol).__name__}; "
+        "list the symbols as text"
     )
 
 
@@ -99,7 +102,7 @@ class Alphabet:
             )
         if len(self.codes) < len(self.symbols):
             twice = next(s for n, s in enumerate(self.symbols) if self.codes[s] != n)
-            raise ValueError(f"an alphabet names each symbol once; {twice!r} is there twice")
+            raise ValueError(f"an alphabet names each symbol once; {briefly(twice)} is there twice")
 
     def __len__(self) -> int:
         return len(self.symbols)

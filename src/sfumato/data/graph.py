@@ -22,6 +22,7 @@ from sfumato.data.graph_reading import LEFT, RIGHT, Ends, ends_of, file_ends
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.engines.reading import series_of
+from sfumato.noise.exact import briefly
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
 
@@ -217,7 +218,9 @@ def _declared(
     elif isinstance(chosen, Iterable) and not isinstance(chosen, str | bytes):
         labels = labels_of(chosen)
     else:
-        raise ValueError(f"nodes must be a number, a list of names or {NAMED!r}; got {chosen!r}")
+        raise ValueError(
+            f"nodes must be a number, a list of names or {NAMED!r}; got {briefly(chosen)}"
+        )
     return GraphPublic(
         nodes=len(labels), labels=labels or None, named_by_edges=named, rows_about=rows_about
     )

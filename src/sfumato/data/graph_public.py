@@ -13,7 +13,9 @@ from sfumato.data.graph_names import Labels, Mask, Names, check_labels, places_o
 from sfumato.data.public import Public
 from sfumato.engines.coding import Generator
 from sfumato.engines.memory_graph import MemoryGraph
+from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.parameters import Flag
 
 if TYPE_CHECKING:
     from sfumato.data.graph import Graph
@@ -60,10 +62,11 @@ class GraphPublic(Public):
             )
         if self.relation is not Relation.ADD_REMOVE:
             raise ValueError("two graphs are neighbours if one edge is added or removed")
-        if not isinstance(self.named_by_edges, bool):
-            raise ValueError("named_by_edges is True or False")
+        Flag()("named_by_edges", self.named_by_edges)
         if type(self.nodes) is not int or not 0 <= self.nodes <= MOST_NODES:
-            raise ValueError(f"a graph has 0 to {MOST_NODES} nodes; got {self.nodes!r}")
+            raise ValueError(f"a graph has 0 to {MOST_NODES} nodes; got {briefly(self.nodes)}")
+        if not isinstance(self.labels, tuple | None):
+            raise ValueError(f"labels must be a tuple, or None; got {briefly(self.labels)}")
         if self.labels is not None and len(self.labels) != self.nodes:
             raise ValueError(f"{self.nodes} nodes have as many labels; got {len(self.labels)}")
         if self.labels is not None:

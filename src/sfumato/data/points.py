@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sfumato.data.frames import columns_of, is_relation, names_of, require_order
-from sfumato.data.points_public import PointsPublic
+from sfumato.data.points_public import AxisNames, PointsPublic
 from sfumato.data.points_reading import array_columns, is_array, person_column
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
@@ -93,7 +93,9 @@ class Points:
     ) -> None:
         refuse_broken_fork()
         _check_source(values)
-        if names is None and not is_array(values):
+        if names is not None:
+            names = AxisNames()("names", names)
+        elif not is_array(values):
             own = person if isinstance(person, str) else None
             names = [name for name in names_of(values) if name != own]
         public = _declared(
@@ -245,8 +247,6 @@ def _declared(
     """Return the public part that the arguments declare."""
     if (person is None) != (max_points is None):
         raise ValueError('person and max_points go together, with unit = "person"')
-    if isinstance(names, str):
-        raise ValueError("the names of the axes must be a list of texts, one for each axis")
     return PointsPublic(
         bounds=bounds,  # type: ignore[arg-type]
         names=() if names is None else tuple(names),

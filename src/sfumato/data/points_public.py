@@ -6,7 +6,7 @@ points lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log2, ulp
 from numbers import Real
@@ -22,6 +22,7 @@ from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
 from sfumato.engines.point_intake import Coordinates, TakenPoints
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.parameters import Flag, Name, Names, OneOf, OrNone
 
 if TYPE_CHECKING:
     from sfumato.data.points import Points
@@ -35,6 +36,17 @@ EARTH = ((-180.0, 180.0), (-90.0, 90.0))
 """Longitude and latitude in degrees."""
 
 OUTSIDE = ("refuse", "clamp", "drop")
+
+
+class AxisNames(Names):
+    """A list of distinct names of axes."""
+
+    allowed = "a list of a name for each axis, all different"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the names as a tuple; they may come as an index of a frame."""
+        listed = isinstance(value, Iterable) and not isinstance(value, str)
+        return super().parse(tuple(value) if listed else value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,15 +82,14 @@ class PointsPublic(Public):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
-        names = tuple(self.names) or _default_names(self.dimensions, self.geographic)
+        Flag()("geographic", self.geographic)
+        names = self.names
+        if isinstance(names, list | tuple) and not names:
+            names = _default_names(self.dimensions, self.geographic)
         object.__setattr__(self, "names", _checked_names(names, self.dimensions))
-        if not isinstance(self.geographic, bool):
-            raise ValueError("geographic is True or False")
         if self.geographic:
             self._check_earth()
-        if self.outside not in OUTSIDE:
-            allowed = ", ".join(repr(policy) for policy in OUTSIDE)
-            raise ValueError(f"outside must be one of {allowed}; got {self.outside!r}")
+        OneOf(OUTSIDE)("outside", self.outside)
         if self.bits < min(8, 64 // self.dimensions):
             raise ValueError(
                 "the bounds are too close together for double precision; subtract a public "
@@ -109,8 +120,7 @@ class PointsPublic(Public):
         """Check that the unit, the person, the relation and the policy say one thing."""
         if self.unit not in (Unit.POINT, Unit.PERSON):
             raise ValueError(f'the unit of points is "point" or "person"; got "{self.unit}"')
-        if self.person is not None and not isinstance(self.person, str):
-            raise ValueError(f"person must be the name of a column; got {briefly(self.person)}")
+        OrNone(Name())("person", self.person)
         if (self.unit is Unit.PERSON) != (self.person is not None):
             raise ValueError('unit = "person" goes with person and max_points, and only with them')
         if self.unit is Unit.POINT and self.contribution != 1:
@@ -278,12 +288,11 @@ def _default_names(dimensions: int, geographic: bool) -> tuple[str, ...]:
     return (*first, *plain[len(first) : dimensions])[:dimensions]
 
 
-def _checked_names(names: tuple[Any, ...], dimensions: int) -> tuple[str, ...]:
+def _checked_names(names: Any, dimensions: int) -> tuple[str, ...]:
     """Return the names of the axes, or say what is wrong with them."""
-    if not all(isinstance(name, str) and name for name in names):
-        raise ValueError("the names of the axes must be texts that are not empty")
-    if len(names) != dimensions or len(set(names)) != len(names):
+    found: tuple[str, ...] = AxisNames()("names", names)
+    if len(found) != dimensions:
         raise ValueError(
-            f"each of the {dimensions} axes needs a name of its own; got {', '.join(names)}"
+            f"each of the {dimensions} axes needs a name of its own; got names {briefly(found)}"
         )
-    return names
+    return found

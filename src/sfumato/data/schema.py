@@ -22,6 +22,7 @@ from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.intake import Recipe
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.parameters import Name, OrNone, Text
 
 __all__ = ["Column", "Schema"]
 
@@ -110,10 +111,13 @@ class Schema:
         names = [column.name for column in self.columns]
         if not names or len(set(names)) != len(names):
             raise ValueError("a schema has one or more columns, each with a name of its own")
+        for name in names:
+            # It may be empty, as in the first column of many files.
+            Text()("the name of a column", name or "_")
         if self.rows_about is not None:
             check_count("rows_about", self.rows_about)
         if not isinstance(self.confirmed, bool):
-            raise ValueError(f"confirmed must be true or false; got {self.confirmed!r}")
+            raise ValueError(f"confirmed must be true or false; got {briefly(self.confirmed)}")
         self._check_unit()
 
     def _check_unit(self) -> None:
@@ -128,8 +132,7 @@ class Schema:
         if self.unit not in (Unit.ROW, Unit.PERSON):
             raise ValueError(f'the unit of a table is "row" or "person"; got "{self.unit}"')
         check_count("max_rows", self.max_rows, least=1)
-        if self.person is not None and not isinstance(self.person, str):
-            raise ValueError(f"person must be the name of a column; got {briefly(self.person)}")
+        OrNone(Name())("person", self.person)
         if self.unit is Unit.ROW and (self.person is not None or self.max_rows != 1):
             raise ValueError('person and max_rows need unit = "person"')
         if self.max_rows > 1 and self.person is None:
@@ -163,6 +166,11 @@ class Schema:
         unit, person, max_rows, relation, rows_about
             As in the class.
         """
+        if not isinstance(columns, Mapping):
+            raise ValueError(
+                "columns must be a dictionary of names and domains, such as "
+                f"{{'sex': ['f', 'm']}}; got {briefly(columns)}"
+            )
         return cls(
             columns=tuple(Column(str(n), coding_of(n, short)) for n, short in columns.items()),
             unit=Unit.parse(unit),
@@ -280,7 +288,7 @@ class Schema:
         """Return the number of a column."""
         if name not in self.names:
             known = ", ".join(repr(known) for known in self.names)
-            raise ValueError(f"there is no column {name!r}; there are {known}")
+            raise ValueError(f"there is no column {briefly(name)}; there are {known}")
         return self.names.index(name)
 
     def indices(self, names: Sequence[str]) -> tuple[int, ...]:

@@ -217,15 +217,11 @@ def _declared(
             f'person and max_sequences are for unit = "person"; got unit = "{whose}"; leave them '
             "out, or protect persons"
         )
-    if max_sequences is not None and (type(max_sequences) is not int or max_sequences < 1):
-        raise ValueError(f"max_sequences must be a whole number from 1; got {max_sequences!r}")
-    if rows_about is not None and (type(rows_about) is not int or rows_about < 0):
-        raise ValueError(f"rows_about must be a whole number from 0; got {rows_about!r}")
     return SequencesPublic(
         alphabet=Alphabet.of(alphabet).symbols,
         unit=whose,
         relation=Relation.parse(relation),
-        contribution=max_sequences or 1,
+        contribution=1 if max_sequences is None else max_sequences,
         rows=0 if Relation.parse(relation) is Relation.REPLACE_ONE else None,
         rows_about=rows_about,
     )

@@ -10,7 +10,7 @@ from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.dk_one import SortedDegrees
 from sfumato.graph.models import ClusteredModel
 from sfumato.graph.subgraph_count import COUNT, SubgraphCount
-from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.graph.synthetic import SyntheticGraph, drawn_sizes
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
@@ -65,10 +65,12 @@ class ClusteredGraph(Method[Graph, SyntheticGraph]):
     def plan(self, public: GraphPublic) -> Plan:
         """Return the plan: degrees, edges, triangles."""
         self.check(public)
+        steps = (*self._degrees(public).steps(public), *self._triangles.plan(public).steps)
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
-            steps=(*self._degrees(public).steps(public), *self._triangles.plan(public).steps),
+            steps=steps,
+            sizes=drawn_sizes(public, steps),
         )
 
     def _measure(self, data: Graph, budget: Budget) -> None:

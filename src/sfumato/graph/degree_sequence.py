@@ -16,7 +16,7 @@ from sfumato.mechanisms.sorted_counts import repair_sorted_counts
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["DegreeSequence", "degree_noise", "degree_step", "measure_degrees", "repaired_degrees"]
@@ -52,6 +52,7 @@ class DegreeSequence(Method[Graph, DegreeRelease]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=(degree_step(public, limit, self.loss()),),
+            sizes=(Size(public.nodes, "nodes"),),
         )
 
     def _measure(self, data: Graph, budget: Budget) -> None:

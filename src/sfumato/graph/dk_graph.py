@@ -19,7 +19,7 @@ from sfumato.graph.dk_parts import DKPart
 from sfumato.graph.dk_published import PublishedDegrees, PublishedJoint
 from sfumato.graph.dk_three import TripleHistogram
 from sfumato.graph.dk_two import MOST_GROUPS, GroupedDegrees
-from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.graph.synthetic import SyntheticGraph, drawn_sizes
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
@@ -181,7 +181,8 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         """Return the plan."""
         self.check(public)
         steps = self._part(public).steps(public)
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+        sizes = drawn_sizes(public, steps)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps, sizes=sizes)
 
     def _measure(self, data: Graph, budget: Budget) -> None:
         self._part(data.public).measure(data, budget)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -54,6 +55,10 @@ class OccupiedBins(Primitive):
 
     Parameters
     ----------
+    nodes
+        How many nodes the graph has; a degree is less than that.
+    degrees
+        How many degrees name a bin: one, or two for the ends of an edge.
     epsilon, delta
         What the paper says that it costs; δ is 0 for plain noise.
 
@@ -65,6 +70,8 @@ class OccupiedBins(Primitive):
 
     kind: ClassVar[str] = "noise on occupied bins"
 
+    nodes: int
+    degrees: int
     epsilon: Fraction
     delta: Fraction
 
@@ -83,17 +90,22 @@ class OccupiedBins(Primitive):
     def sample(self, value: OccupiedInput) -> tuple[Any, Any]:
         """Return the bins and their noisy counts, rounded."""
         if not value.bins:
-            return np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=object)
+            return np.zeros((0, self.degrees), dtype=np.int64), np.zeros(0, dtype=object)
         noisy = perturb_laplace(value.counts, value.scale, grid_exponent=0)
         return np.array(value.bins, dtype=np.int64), np.array(noisy, dtype=object)
 
     def check_output(self, output: Any) -> None:
-        """Raise unless an output is a list of bins and a whole number for each."""
+        """Raise unless an output is an increasing list of bins and a whole number for each."""
         bins, noisy = output
-        require_array(bins, np.int64, (len(noisy), bins.shape[-1]))
-        require_wholes(noisy, (len(noisy),))
-        if bins.shape[-1] > 2:
-            raise ValueError("a bin is a degree, or two")
+        require_wholes(noisy, np.shape(noisy)[:1])
+        require_array(bins, np.int64, (len(noisy), self.degrees))
+        if bins.min(initial=0) < 0 or bins.max(initial=0) >= max(self.nodes, 1):
+            raise ValueError(f"a degree in a graph of {self.nodes} nodes is less than that")
+        named = list(map(tuple, bins.tolist()))
+        if any(before >= after for before, after in pairwise(named)):
+            raise ValueError("each bin is named once, in increasing order")
+        if any(list(ends) != sorted(ends) for ends in named):
+            raise ValueError("the smaller degree of a bin comes first")
 
     def log_probability(self, value: OccupiedInput, output: tuple[Any, Any]) -> float:
         """Return the log-probability of an output: −∞ where other bins are named."""
@@ -159,7 +171,9 @@ class PublishedDegrees:
             tuple(counts[occupied].tolist()),
             4 / self.loss.epsilon,
         )
-        primitive = OccupiedBins(epsilon=self.loss.epsilon, delta=Fraction(0))
+        primitive = OccupiedBins(
+            nodes=data.counts.nodes, degrees=1, epsilon=self.loss.epsilon, delta=Fraction(0)
+        )
         budget.measure(primitive, value, label=OCCUPIED)
 
     def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
@@ -196,7 +210,9 @@ class PublishedJoint:
         joint = joint_degrees(data.counts.pairs(), data.counts.nodes)
         bins = tuple(zip(joint.low.tolist(), joint.high.tolist(), strict=True))
         value = OccupiedInput(bins, tuple(joint.edges.tolist()), self._scale(data, len(bins)))
-        primitive = OccupiedBins(epsilon=self.loss.epsilon, delta=self.loss.delta)
+        primitive = OccupiedBins(
+            nodes=data.counts.nodes, degrees=2, epsilon=self.loss.epsilon, delta=self.loss.delta
+        )
         budget.measure(primitive, value, label=OCCUPIED)
 
     def _scale(self, data: Graph, occupied: int) -> Fraction:

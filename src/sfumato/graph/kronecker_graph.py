@@ -19,7 +19,7 @@ from sfumato.graph.kronecker import (
 )
 from sfumato.graph.kronecker_fit import DECIMALS
 from sfumato.graph.summary import GraphSummary, SummaryRelease
-from sfumato.graph.synthetic import MOST_EDGES, SyntheticGraph
+from sfumato.graph.synthetic import MOST_EDGES, SyntheticGraph, drawn_sizes
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
@@ -72,7 +72,8 @@ class KroneckerGraph(Method[Graph, SyntheticGraph]):
         """Return the plan: the edges, the degrees and the triangles."""
         self.check(public)
         steps = self._summary.plan(public).steps
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+        sizes = drawn_sizes(public, steps)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps, sizes=sizes)
 
     def _measure(self, data: Graph, budget: Budget) -> None:
         self._summary.measure_summary(data, budget)

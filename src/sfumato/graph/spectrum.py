@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import comb
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, SHARE, Flag, OneOf, OrNone, Whole, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["Spectrum"]
@@ -47,6 +48,8 @@ PAGES = {
     "lnpp": "spectrum.md",
     "sbmf": "sbmf.md",
 }
+#: Those that say or compute something for every pair of nodes.
+PAIRED = {"response": ("pairs of nodes",), "laplace": ("noisy pairs",), "sbmf": ("noisy pairs",)}
 VARIANTS = ("proved", "global", "ptr", "gibbs", "published")
 
 
@@ -199,7 +202,15 @@ class Spectrum(Method[Graph, SpectrumRelease]):
                 figures={"margin": off},
             )
             steps = (*steps, counted)
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=steps,
+            sizes=(
+                *(Size(comb(public.nodes, 2), what) for what in PAIRED.get(self._chosen, ())),
+                Size(public.nodes * min(self.k, public.nodes), "eigenvector entries"),
+            ),
+        )
 
     def _measure(self, data: Graph, budget: Budget) -> None:
         counting = self._edge_noise()

@@ -21,7 +21,7 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 
@@ -162,6 +162,7 @@ class GraphSummary(Method[Graph, SummaryRelease]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=(edges, degrees, *triangles),
+            sizes=(Size(public.nodes, "nodes"),),
         )
 
     def _measure(self, data: Graph, budget: Budget) -> None:

@@ -20,9 +20,10 @@ from sfumato.graph.sampled import Pairs, SampledGraph
 from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
+from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
 
-__all__ = ["GraphModel", "SyntheticGraph", "most_edges"]
+__all__ = ["GraphModel", "SyntheticGraph", "drawn_sizes", "most_edges"]
 
 #: The graph that is published unasked has at most this many edges, or twice the declared guess.
 MOST_EDGES = 2**24
@@ -187,6 +188,26 @@ def most_edges(public: GraphPublic) -> int:
     declared guess where that is more, and to the number of pairs of nodes.
     """
     return min(public.most_edges, max(MOST_EDGES, 2 * (public.rows_about or 0)))
+
+
+def drawn_sizes(public: GraphPublic, steps: Sequence[PlanStep]) -> tuple[Size, ...]:
+    """Return what a drawn graph is made of, as far as it is public.
+
+    Where there is more noise than edges, noise is what is drawn.
+
+    Parameters
+    ----------
+    public
+        The nodes, and how many edges are declared.
+    steps
+        The plan, with the margin of the number of edges.
+    """
+    margins = [step.figures["margin"] for step in steps if step.what == "the number of edges"]
+    edges = (public.rows_about or 0) + max(margins, default=0.0)
+    return (
+        Size(public.nodes, "nodes"),
+        Size(int(min(edges, most_edges(public))), "edges"),
+    )
 
 
 def _drawn(public: GraphPublic, model: GraphModel, generator: np.random.Generator) -> SampledGraph:

@@ -25,6 +25,7 @@ from sfumato.graph.unit_statistics import FollowingStatistic
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.expression.reading import Argument, Vocabulary
 from sfumato.mechanisms.expression.terms import Item, Ratio, Term, Total, Unit
+from sfumato.noise.exact import briefly
 
 __all__ = ["MOST_GROUPS", "graph_vocabulary", "runs_over_nodes"]
 
@@ -63,7 +64,13 @@ def graph_vocabulary(
     approximate
         Whether there is a δ, so that smooth bounds get Laplace noise.
     """
-    return _Names(public, node, groups, noise, approximate).vocabulary()
+    names = _Names(public, node, groups, noise, approximate)
+    # A certificate states both, used or not.
+    if node is not None:
+        names._place("node", (node,))
+    if groups is not None:
+        names._grouping  # noqa: B018
+    return names.vocabulary()
 
 
 def runs_over_nodes(term: Term) -> bool:
@@ -136,10 +143,10 @@ class _Names:
             if str(label).isdecimal() and int(label) < self.public.nodes:
                 return int(label)
             allowed = f"a number from 0 to {self.public.nodes - 1}" if self.public.nodes else "none"
-            raise ValueError(f"{name} wants a node, {allowed}; got {label!r}")
+            raise ValueError(f"{name} wants a node, {allowed}; got {briefly(label)}")
         places = [i for i, own in enumerate(labels) if own == label or str(own) == str(label)]
         if not places:
-            raise ValueError(f"{name} wants a node, and none is called {label!r}")
+            raise ValueError(f"{name} wants a node, and none is called {briefly(label)}")
         return places[0]
 
     def _fixed(self, text: str, count: Callable[[GraphCounts], Any], sensitivity: int = 1) -> Unit:
@@ -295,7 +302,7 @@ class _Names:
         labels = [self.public.label(node) for node in range(self.public.nodes)]
         unknown = sorted(found.keys() - set(labels))
         if unknown:
-            raise ValueError(f"groups name a node that is not declared: {unknown[0]!r}")
+            raise ValueError(f"groups name a node that is not declared: {briefly(unknown[0])}")
         return [found[label] for label in labels if label in found]
 
     def _blocks(self) -> Unit:

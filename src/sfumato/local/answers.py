@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.privacy.parameters import Constraint
+from sfumato.privacy.parameters import Constraint, is_list, read_text
 
 __all__ = ["MOST_ANSWERS", "Answers"]
 
@@ -26,11 +25,9 @@ class Answers(Constraint):
             if not 1 <= value <= MOST_ANSWERS:
                 raise ValueError
             return tuple(map(str, range(value)))
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             raise TypeError
-        answers = tuple(value)
-        if not answers or not all(isinstance(answer, str) for answer in answers):
-            raise TypeError
-        if len(set(answers)) != len(answers) or len(answers) > MOST_ANSWERS:
+        answers = tuple(read_text(answer) for answer in value)
+        if not answers or len(set(answers)) != len(answers) or len(answers) > MOST_ANSWERS:
             raise ValueError
         return answers

@@ -30,7 +30,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["Answers", "Design", "Variances"]
@@ -70,11 +70,15 @@ class Design(LocalMethod[Any, Any]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_parameters()
         if not self.tells:
             raise ValueError(
                 f"epsilon is so small that reports of {self.k:,} answers would tell nothing; "
                 "give a larger epsilon or fewer answers"
             )
+
+    def _check_parameters(self) -> None:
+        """Raise `ValueError` where parameters do not fit one another."""
 
     @property
     @abstractmethod
@@ -159,7 +163,8 @@ class Design(LocalMethod[Any, Any]):
             error="see estimate: it depends on how many report",
             figures=self._figures(),
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        sizes = (Size(self.k, "answers"),)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
     def _figures(self) -> dict[str, float]:
         """Return the same as numbers."""

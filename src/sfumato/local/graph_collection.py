@@ -26,7 +26,7 @@ from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Flag, OneOf, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
 
 __all__ = ["GraphCollection", "laplace_epsilon"]
@@ -130,7 +130,8 @@ class GraphCollection(Method[Graph, CollectedGraph]):
             ),
             figures={"flip": primitive.flip, "margin": USUAL * off.edges.deviation},
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        sizes = (Size(primitive.size, "collected pairs"),)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
     def _measure(self, data: Graph, budget: Budget) -> None:
         positions = pair_positions(data.counts.pairs(), data.public.nodes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +22,7 @@ from sfumato.mechanisms.local_matrix import (
 )
 from sfumato.noise.exact import exact
 from sfumato.noise.thresholds import WORD
-from sfumato.privacy.parameters import Constraint, parameter
+from sfumato.privacy.parameters import Constraint, is_list, parameter, read_exact
 
 __all__ = ["LaplaceResponse", "MatrixDesign", "MatrixResponse", "epsilon_of"]
 
@@ -41,16 +40,17 @@ class Matrix(Constraint):
         """Return the rows as fractions, columns divided by their sums."""
         if isinstance(value, np.ndarray):
             value = value.tolist()
-        if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        if not is_list(value) or not value:
             raise TypeError
-        rows = [[exact(entry) for entry in row] for row in value]
+        rows = [[read_exact(entry) for entry in row] for row in value]
         if {len(row) for row in rows} != {len(rows)} or min(map(min, rows)) <= 0:
             raise ValueError
         sums = [sum(column) for column in zip(*rows, strict=True)]
         if any(abs(total - 1) > SLACK for total in sums):
             raise ValueError
         return tuple(
-            tuple(entry / total for entry, total in zip(row, sums, strict=True)) for row in rows
+            tuple(read_exact(entry / total) for entry, total in zip(row, sums, strict=True))
+            for row in rows
         )
 
 

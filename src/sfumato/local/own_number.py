@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.local.own import own_client
 from sfumato.noise.exact import exact
 from sfumato.privacy.guarantee import Relation, Unit
-from sfumato.privacy.parameters import Constraint
+from sfumato.privacy.parameters import CLOSEST, Constraint, Extreme, read_exact
 
 __all__ = ["Bound", "NumberPublic", "OwnNumber", "step_of"]
 
@@ -27,7 +27,10 @@ class Bound(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the number as a fraction."""
-        return exact(value)
+        number = read_exact(value)
+        if abs(number) > 1 / CLOSEST:
+            raise Extreme("from -1e100 to 1e100")
+        return number
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.public import check_count
+from sfumato.engines.coding.base import read_double
 from sfumato.local.questionnaire_designs import design_for, mean_design
 from sfumato.local.survey import SHARES, Item, Survey
 from sfumato.local.survey_part import Part, combined
 from sfumato.noise.exact import briefly, exact
 from sfumato.privacy.documents import read_toml
-from sfumato.privacy.parameters import LARGEST_EPSILON, SMALLEST_EPSILON
+from sfumato.privacy.parameters import (
+    LARGEST_EPSILON,
+    SMALLEST_EPSILON,
+    Constraint,
+    OneOf,
+    Text,
+    read_text,
+)
 
 __all__ = ["Question", "Questionnaire"]
 
@@ -33,6 +41,21 @@ _SURVEY = {"name", "epsilon", "share", "respondents_about", "tables"}
 _QUESTION = {
     "name", "ask", "answers", "low", "high", "bins", "mean", "permanent", "weight", "design",
 }  # fmt: skip
+
+
+class AnswerTexts(Constraint):
+    """The answers of a question."""
+
+    allowed = "a list of two or more different texts"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the answers."""
+        if not isinstance(value, list):
+            raise TypeError
+        answers = tuple(read_text(answer) for answer in value)
+        if len(answers) < 2 or len(set(answers)) != len(answers):
+            raise ValueError
+        return answers
 
 
 @dataclass(frozen=True)
@@ -116,8 +139,7 @@ class Questionnaire:
             raise ValueError("it needs a section [survey] and at least one [[question]]")
         _refuse_unknown("[survey]", survey, _SURVEY)
         share = survey.get("share", "split")
-        if share not in SHARES:
-            raise ValueError(f"share must be one of {', '.join(SHARES)}; got {share!r}")
+        OneOf(SHARES)("share", share)
         respondents = survey.get("respondents_about", RESPONDENTS)
         check_count("respondents_about", respondents, least=1)
         questions = tuple(_question(entry) for entry in asked)
@@ -126,7 +148,7 @@ class Questionnaire:
             raise ValueError("every question has a name of its own")
         tables = _tables(survey.get("tables", []), names, share)
         return cls(
-            str(survey.get("name", "survey")),
+            Text()("[survey] name", survey.get("name", "survey")),
             _epsilon(survey.get("epsilon")),
             share,
             questions,
@@ -211,9 +233,8 @@ def _epsilon(value: Any) -> Fraction:
 def _question(entry: Any) -> Question:
     """Return one question of the file."""
     name = entry.get("name") if isinstance(entry, dict) else None
-    if not isinstance(name, str) or not name:
-        raise ValueError("every [[question]] needs a name")
-    where = f"question {name!r}"
+    name = Text()("the name of every [[question]]", name)
+    where = f"question {briefly(name)}"
     _refuse_unknown(where, entry, _QUESTION)
     permanent, mean = entry.get("permanent", False), entry.get("mean", False)
     if type(permanent) is not bool or type(mean) is not bool:
@@ -224,7 +245,7 @@ def _question(entry: Any) -> Question:
         weight = Fraction(0)
     if not SMALLEST_EPSILON <= weight <= LARGEST_EPSILON:
         raise ValueError(f"{where}: weight must be a number from 1e-15 to 1e15")
-    ask, bounds = str(entry.get("ask", name)), _bounds(where, entry)
+    ask, bounds = Text()(f"{where}: ask", entry.get("ask", name)), _bounds(where, entry)
     part: Part | None = None
     if "answers" in entry:
         if bounds is not None or mean or "bins" in entry:
@@ -236,19 +257,18 @@ def _question(entry: Any) -> Question:
         part = _ranges(where, name, ask, bounds, entry.get("bins"))
     design = entry.get("design", "auto")
     wanted = bounds if part is None else None
-    return Question(name, ask, part, wanted, permanent, weight, str(design))
+    design = Text()(f"{where}: design", design)
+    return Question(name, ask, part, wanted, permanent, weight, design)
 
 
 def _answers(where: str, given: Any) -> tuple[str, ...]:
-    texts = isinstance(given, list) and all(isinstance(answer, str) for answer in given)
-    if not texts or len(given) < 2 or len(set(given)) != len(given):
-        raise ValueError(f"{where}: answers must be a list of two or more different texts")
+    answers: tuple[str, ...] = AnswerTexts()(f"{where}: answers", given)
     if len(given) > MOST_COMBINATIONS:
         raise ValueError(
             f"{where}: a question has at most {MOST_COMBINATIONS:,} answers; these are "
             f"{len(given):,}"
         )
-    return tuple(given)
+    return answers
 
 
 def _bounds(where: str, entry: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -257,10 +277,10 @@ def _bounds(where: str, entry: Mapping[str, Any]) -> tuple[float, float] | None:
     low, high = entry.get("low"), entry.get("high")
     if not all(type(end) in (int, float) for end in (low, high)):
         raise ValueError(f"{where}: low and high must both be numbers")
-    assert isinstance(low, int | float) and isinstance(high, int | float)
-    if not low < high or not isfinite(high - low):
+    ends = read_double(f"{where}: low", low), read_double(f"{where}: high", high)
+    if not ends[0] < ends[1] or not isfinite(ends[1] - ends[0]):
         raise ValueError(f"{where}: low must be less than high, and both finite")
-    return float(low), float(high)
+    return ends
 
 
 def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: Any) -> Part:
@@ -273,7 +293,7 @@ def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: 
     edges = tuple(low + (high - low) * place / bins for place in range(bins + 1))
     answers = tuple(f"{start:.6g} to {end:.6g}" for start, end in pairwise(edges))
     if len(set(answers)) != len(answers):
-        raise ValueError(f"{where}: so many bins cannot be told apart")
+        raise ValueError(f"{where}: so many bins from low to high cannot be told apart")
     return Part(name, ask, answers, edges)
 
 

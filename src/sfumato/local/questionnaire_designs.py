@@ -14,7 +14,7 @@ from sfumato.local.mean_response import MeanResponse, NumberDesign, PiecewiseMea
 from sfumato.local.randomized import RandomizedResponse
 from sfumato.local.subset import SubsetSelection
 from sfumato.local.unary import UnaryEncoding
-from sfumato.noise.exact import exact
+from sfumato.noise.exact import briefly, exact
 
 __all__ = ["DESIGNS", "MEANS", "design_for", "mean_design", "reason_for"]
 
@@ -54,7 +54,7 @@ def design_for(name: str, answers: tuple[str, ...], epsilon: Fraction, responden
         design: Design = best_design(answers, epsilon, respondents).design
         return design
     if name not in DESIGNS:
-        raise ValueError(f"design must be one of auto, {', '.join(DESIGNS)}; got {name!r}")
+        raise ValueError(f"design must be one of auto, {', '.join(DESIGNS)}; got {briefly(name)}")
     return DESIGNS[name](epsilon=epsilon, answers=answers)
 
 
@@ -74,7 +74,7 @@ def mean_design(name: str, epsilon: Fraction, bounds: tuple[float, float]) -> Nu
     if name == "auto":
         return best_mean(low, high, epsilon)
     if name not in MEANS:
-        raise ValueError(f"the design of a mean is auto, {' or '.join(MEANS)}; got {name!r}")
+        raise ValueError(f"the design of a mean is auto, {' or '.join(MEANS)}; got {briefly(name)}")
     return MEANS[name](epsilon=epsilon, low=low, high=high)
 
 

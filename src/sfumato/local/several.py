@@ -8,7 +8,7 @@ arithmetic on public figures; no answer is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +32,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
-from sfumato.privacy.parameters import Constraint, Flag, OneOf, parameter
+from sfumato.privacy.parameters import Constraint, Flag, OneOf, is_list, parameter, read_text
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
 
@@ -55,9 +55,9 @@ class QuestionList(Constraint):
     def parse(self, value: Any) -> Questions:
         """Return the questions as pairs of a name and its answers."""
         pairs = list(value.items()) if isinstance(value, Mapping) else list(value)
-        found = tuple((name, _answers(answers)) for name, answers in pairs)
+        found = tuple((read_text(name), _answers(answers)) for name, answers in pairs)
         names = [name for name, _ in found]
-        if not found or not all(isinstance(name, str) and name for name in names):
+        if not found:
             raise TypeError
         if len(set(names)) != len(names) or any("*" in name for name in names):
             raise ValueError
@@ -66,12 +66,10 @@ class QuestionList(Constraint):
 
 def _answers(value: Any) -> tuple[str, ...]:
     """Return the answers of one question."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if not is_list(value):
         raise TypeError
-    answers = tuple(value)
-    if not answers or not all(isinstance(answer, str) for answer in answers):
-        raise TypeError
-    if len(set(answers)) != len(answers):
+    answers = tuple(read_text(answer) for answer in value)
+    if not answers or len(set(answers)) != len(answers):
         raise ValueError
     return answers
 

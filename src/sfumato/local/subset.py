@@ -45,8 +45,7 @@ class SubsetSelection(Design):
 
     size: Any = parameter(OrNone(Whole(1)), None)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_parameters(self) -> None:
         if self.size is not None and self.size > max(1, self.k - 1):
             raise ValueError(
                 f"size must be less than the number of answers, {self.k}; got {self.size}"

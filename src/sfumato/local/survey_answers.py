@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sfumato.local.survey import Item
+from sfumato.noise.exact import briefly
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Relation, Unit
@@ -107,6 +108,16 @@ class Documents(Constraint):
         return texts
 
 
+def _read_item(text: str) -> Item:
+    """Return the item that a document describes, or say that it describes none."""
+    try:
+        return Item.from_json(dict(json.loads(text)))
+    except ValueError as failure:
+        raise ValueError(f"items must be items of a survey: {failure}") from None
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        raise ValueError(f"items must be items of a survey; got {briefly(text)}") from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
     """Randomise one person's answers to several questions of a survey.
@@ -143,7 +154,7 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
     @property
     def asked(self) -> tuple[Item, ...]:
         """The items, read from their documents."""
-        return tuple(Item.from_json(json.loads(text)) for text in self.items)
+        return tuple(_read_item(text) for text in self.items)
 
     @property
     def public(self) -> RespondentPublic:

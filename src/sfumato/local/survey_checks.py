@@ -40,7 +40,9 @@ def check_part(part: Part) -> None:
         )
     rising = all(low < high for low, high in pairwise(part.edges))
     if not rising or not all(map(math.isfinite, part.edges)):
-        raise ValueError(f"the edges of the question {part.name!r} must be finite and rise")
+        raise ValueError(
+            f"the edges of the question {part.name!r}, from low to high, must be finite and rise"
+        )
 
 
 def check_item(item: Item) -> None:

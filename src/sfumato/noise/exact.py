@@ -50,7 +50,7 @@ def exact(x: object) -> Fraction:
     if isinstance(x, Fraction):
         return x
     if isinstance(x, (int, np.integer)):
-        return _writable(Fraction(int(x)))
+        return writable(Fraction(int(x)))
     if isinstance(x, (float, np.floating)):
         return _from_float(x)
     if isinstance(x, Decimal):
@@ -110,12 +110,22 @@ def briefly(x: object) -> str:
         bits = max(int(x.numerator).bit_length(), int(x.denominator).bit_length())
         if bits > 4 * _SHOWN:
             return f"a number of about {round(bits * 0.30103)} digits"
-    text = repr(x) if isinstance(x, str) else str(x)
+    try:
+        text = repr(x) if isinstance(x, str) else str(x)
+    except ValueError:
+        # Python writes no number of more than 4300 digits, also not within a list.
+        return f"a {type(x).__name__} that holds a number of more than {MOST_DIGITS} digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
-def _writable(x: Fraction) -> Fraction:
-    """Return a fraction that can be written out, or refuse it."""
+def writable(x: Fraction) -> Fraction:
+    """Return a fraction that can be written out, or refuse it.
+
+    Parameters
+    ----------
+    x
+        A fraction of any length.
+    """
     if max(x.numerator.bit_length(), x.denominator.bit_length()) > _MOST_BITS:
         raise ValueError(f"a finite number of at most {MOST_DIGITS} digits is needed")
     return x
@@ -137,7 +147,7 @@ def _from_decimal(x: Decimal) -> Fraction:
         return Fraction(0)
     if len(x.as_tuple().digits) > MOST_DIGITS or abs(x.adjusted()) > MOST_DIGITS:
         raise ValueError(f"a finite number of at most {MOST_DIGITS} digits is needed")
-    return _writable(Fraction(x))
+    return writable(Fraction(x))
 
 
 def _from_text(x: str) -> Fraction:
@@ -157,4 +167,4 @@ def _from_text(x: str) -> Fraction:
             f'a finite number such as "0.1" or "1/3" of at most {MOST_DIGITS} digits is needed; '
             f"got {briefly(x)}"
         ) from None
-    return _writable(number)
+    return writable(number)

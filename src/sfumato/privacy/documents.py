@@ -1,4 +1,4 @@
-"""Small files that people or this package write, TOML and JSON: read with limits, or refused.
+"""Small files that people or this package write, TOML, JSON and text: read with limits, or refused.
 
 Such a file is public, or its reader's own. What is refused here (too large, nested too deep, a
 number that nothing can be computed with) never reaches the code that gives it a meaning.
@@ -10,9 +10,9 @@ import json
 import math
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-__all__ = ["LARGEST_DOCUMENT", "read_json", "read_toml"]
+__all__ = ["LARGEST_DOCUMENT", "read_bytes", "read_json", "read_text", "read_toml"]
 
 LARGEST_DOCUMENT = 2**26
 """The most bytes of such a file."""
@@ -60,12 +60,38 @@ def read_json(path: Path) -> Any:
     return document
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file, or say in a `ValueError` why it cannot be read.
+
+    Parameters
+    ----------
+    path
+        A list of nodes, groups, symbols or boxes; a byte order mark before it is no part of it.
+    """
+    try:
+        return _text(path).removeprefix("\ufeff")
+    except ValueError as failure:
+        raise ValueError(f"{path.name}: {failure}") from None
+
+
+def read_bytes(file: IO[bytes]) -> bytes:
+    """Return all that an open file holds, or say in a `ValueError` that it is too much.
+
+    Parameters
+    ----------
+    file
+        A file that should be small; of a larger one no more than the limit is read.
+    """
+    content = file.read(LARGEST_DOCUMENT + 1)
+    if len(content) > LARGEST_DOCUMENT:
+        raise ValueError(f"it has more than {LARGEST_DOCUMENT // 2**20} MiB; shorten it")
+    return content
+
+
 def _text(path: Path) -> str:
     """Return the text of a file, if it is one and not too large."""
     with path.open("rb") as file:
-        content = file.read(LARGEST_DOCUMENT + 1)
-    if len(content) > LARGEST_DOCUMENT:
-        raise ValueError(f"it has more than {LARGEST_DOCUMENT // 2**20} MiB; shorten it")
+        content = read_bytes(file)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

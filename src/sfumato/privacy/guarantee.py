@@ -13,6 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from sfumato.noise.exact import briefly
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
 from sfumato.privacy.rounding import exp_up, round_up
@@ -61,7 +62,7 @@ class Unit(StrEnum):
             return cls(value)
         except ValueError:
             allowed = ", ".join(cls)
-            raise ValueError(f"unit must be one of {allowed}; got {value!r}") from None
+            raise ValueError(f"unit must be one of {allowed}; got {briefly(value)}") from None
 
 
 class Relation(StrEnum):
@@ -77,7 +78,7 @@ class Relation(StrEnum):
             return cls(value)
         except ValueError:
             allowed = ", ".join(cls)
-            raise ValueError(f"relation must be one of {allowed}; got {value!r}") from None
+            raise ValueError(f"relation must be one of {allowed}; got {briefly(value)}") from None
 
     @property
     def words(self) -> str:

@@ -24,6 +24,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey as PublicKey,
 )
 
+from sfumato.privacy.documents import read_bytes
+
 __all__ = [
     "KeyFileError",
     "PrivateKey",
@@ -267,7 +269,9 @@ def _read(path: FilePath, *, what: str, secret: bool) -> bytes:
     try:
         with open(path, "rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            content = file.read()
+            content = read_bytes(file)
+    except ValueError as error:
+        raise KeyFileError(f"{path} is not a {what}: {error}") from None
     except FileNotFoundError:
         raise KeyFileError(f"there is no {what} at {path}") from None
     except OSError as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Self
 
+from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.ledger_store import LedgerError
 from sfumato.privacy.loss import (
@@ -78,7 +79,7 @@ class Terms:
         if not isinstance(self.allow, PureDP | ApproxDP | ZCDP):
             raise LedgerError(
                 "allow must be a loss such as PureDP(1), ZCDP(0.1) or ApproxDP(1, 1e-9); "
-                f"got {self.allow!r}"
+                f"got {briefly(self.allow)}"
             )
         if isinstance(self.allow, ApproxDP) and self.allow.delta == 0:
             raise LedgerError("allow has delta 0; a ledger without a delta is one of PureDP")

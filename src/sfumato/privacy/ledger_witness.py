@@ -8,7 +8,6 @@ written after an event is durable, so it may lag behind its ledger and is never 
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import warnings
@@ -19,6 +18,7 @@ from typing import Any
 
 from sfumato.privacy import keys
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.documents import read_json
 from sfumato.privacy.durable import replace_synced
 from sfumato.privacy.ledger_store import LedgerError
 
@@ -164,16 +164,14 @@ def _listed(folder: Path) -> Iterator[Path]:
 def _read(file: Path) -> Sight | None:
     """Return what a witness has seen, or None where there is none to be read."""
     try:
-        content = file.read_bytes()
-    except OSError:
-        return None
-    try:
-        document = json.loads(content)
+        document = read_json(file)
         texts = {name: document[name] for name in _TEXTS}
         numbers = {name: document[name] for name in _NUMBERS}
         sound = all(isinstance(item, str) for item in texts.values())
         sound = sound and all(type(item) is int for item in numbers.values())
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except OSError:
+        return None
+    except (ValueError, TypeError, KeyError):
         sound = False
     if not sound:
         raise LedgerError(

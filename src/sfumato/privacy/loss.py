@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
 
-from sfumato.noise.exact import briefly, exact
+from sfumato.noise.exact import briefly, exact, writable
 from sfumato.privacy.normal_tail import exceeding, log_tail
 from sfumato.privacy.rounding import (
     exp_down,
@@ -54,7 +54,7 @@ def _checked(name: str, value: object, *, below_one: bool = False) -> Fraction:
     """Return a figure of a loss as a fraction, or say what is allowed."""
     allowed = "at least 0 and less than 1" if below_one else "at least 0 and finite"
     try:
-        figure = exact(value)
+        figure = writable(exact(value))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{name} must be a number {allowed}, with a decimal point as in 0.5; got "

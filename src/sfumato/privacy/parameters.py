@@ -46,6 +46,20 @@ def read_exact(value: Any) -> Fraction:
     return number
 
 
+def read_text(value: Any) -> str:
+    """Return a text that is not empty and that files can hold."""
+    if not isinstance(value, str) or not value:
+        raise TypeError
+    # A lone surrogate has no UTF-8; the error is a `ValueError`.
+    value.encode()
+    return value
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether a value lists others in an order; text and bytes are one value."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
 class Constraint(ABC):
     """What a parameter may be."""
 
@@ -193,6 +207,17 @@ class Flag(Constraint):
 
 
 @dataclass(frozen=True)
+class Text(Constraint):
+    """Any text."""
+
+    allowed = "a text that is not empty and that UTF-8 can hold"
+
+    def parse(self, value: Any) -> str:
+        """Return the text."""
+        return read_text(value)
+
+
+@dataclass(frozen=True)
 class Names(Constraint):
     """A list of distinct column names."""
 
@@ -200,12 +225,10 @@ class Names(Constraint):
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """Return the names as a tuple."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             raise TypeError
-        names = tuple(value)
-        if not names or not all(isinstance(name, str) for name in names):
-            raise TypeError
-        if len(set(names)) != len(names):
+        names = tuple(read_text(name) for name in value)
+        if not names or len(set(names)) != len(names):
             raise ValueError
         return names
 
@@ -218,9 +241,7 @@ class Name(Constraint):
 
     def parse(self, value: Any) -> str:
         """Return the name."""
-        if not isinstance(value, str) or not value:
-            raise TypeError
-        return value
+        return read_text(value)
 
 
 @dataclass(frozen=True)
@@ -231,7 +252,7 @@ class Labels(Constraint):
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """Return the labels as a tuple of text."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             raise TypeError
         labels = tuple(_label(item) for item in value)
         if not labels or len(set(labels)) != len(labels):
@@ -241,9 +262,15 @@ class Labels(Constraint):
 
 def _label(value: Any) -> str:
     """Return one value as the label that a schema shows."""
-    if not isinstance(value, str | bool | int | float):
+    if isinstance(value, str):
+        return read_text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | float):
         raise TypeError
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    # Nothing that is not finite is a category.
+    read_exact(value)
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -256,7 +283,7 @@ class NameSets(Constraint):
 
     def parse(self, value: Any) -> tuple[tuple[str, ...], ...]:
         """Return the sets as a tuple of tuples."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             raise TypeError
         sets = tuple(Names().parse((item,) if isinstance(item, str) else item) for item in value)
         if not sets or len({frozenset(item) for item in sets}) != len(sets):

@@ -7,17 +7,55 @@ the data, it says why not.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.figures import figure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
 
-#: From so many cells on a plan states how much room a release takes.
-MANY_CELLS = 10**6
-#: Bytes of files and of memory for each cell, as measured with tables of 10^6 and 10^7 cells.
-FILE_BYTES, MEMORY_BYTES = 80, 400
+#: From so many bytes of files or of memory on, a plan states how much room a release takes.
+LARGE_FILES, LARGE_MEMORY = 80 * 10**6, 400 * 10**6
+
+
+class Rate(NamedTuple):
+    """Bytes of files and of memory for one of many things, and how to have fewer of them."""
+
+    files: float
+    memory: float
+    remedy: str
+
+
+#: What releases are made of, with rates that were measured with 10^5 to 10^7 of each.
+RATES = {
+    "cells": Rate(80, 400, "Fewer bins, or fewer columns together, take less."),
+    "grid cells": Rate(60, 200, "Fewer cells along each axis, or fewer levels, take less."),
+    "pairs of symbols": Rate(10, 320, "Symbols that are grouped take less."),
+    "model cells": Rate(2, 210, "Fewer columns, or fewer bins, take less."),
+    "synthetic values": Rate(8, 50, "Fewer columns take less."),
+    "declared values": Rate(40, 450, "Fewer bins or values of a column take less."),
+    "nodes": Rate(3, 150, "Fewer nodes take less."),
+    "edges": Rate(14, 330, "Fewer edges take less."),
+    "pairs of nodes": Rate(0.2, 6, "Fewer nodes take less."),
+    "collected pairs": Rate(0.2, 31, "Fewer nodes take less."),
+    "noisy pairs": Rate(1, 85, "Fewer nodes, or mechanism='response', take less."),
+    "eigenvector entries": Rate(25, 60, "Fewer eigenvectors take less."),
+    "sums": Rate(8, 440, "Fewer features take less: fewer columns, or fewer values of each."),
+    "answers": Rate(1, 80, "Fewer answers take less."),
+    "candidate weights": Rate(0, 30, "A smaller population, or fewer features, take less."),
+}
+
+
+class Size(NamedTuple):
+    """How many things of a kind a release is made of, as far as that is public."""
+
+    number: int
+    what: str
+
+    @property
+    def rate(self) -> Rate:
+        """How much room one of them takes."""
+        return RATES[self.what]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +97,15 @@ class Plan:
         What is measured, line by line.
     notes
         What else a custodian should know before spending.
-    cells
-        How many counts the release will publish, a line each; 0 where it publishes something else.
+    sizes
+        What the release is made of, as far as its number is public and can be large.
     """
 
     method: str
     guarantee: Guarantee
     steps: tuple[PlanStep, ...]
     notes: tuple[str, ...] = ()
-    cells: int = 0
+    sizes: tuple[Size, ...] = ()
 
     def __post_init__(self) -> None:
         if self.size_note:
@@ -76,12 +114,17 @@ class Plan:
     @property
     def size_note(self) -> str:
         """How much room a large release takes, in words; empty for one that is not large."""
-        if self.cells < MANY_CELLS:
+        files = sum(size.number * size.rate.files for size in self.sizes)
+        memory = sum(size.number * size.rate.memory for size in self.sizes)
+        if files < LARGE_FILES and memory < LARGE_MEMORY:
             return ""
+        # The largest says what to do; those that hardly count are not named.
+        told = sorted(self.sizes, key=lambda size: -size.number * size.rate.memory)
+        told = [size for size in told if size.number * size.rate.memory >= memory / 10]
+        named = " and ".join(f"{size.number:,} {size.what}" for size in told)
         return (
-            f"{self.cells:,} cells take about {_bytes_words(FILE_BYTES * self.cells)} of files and "
-            f"{_bytes_words(MEMORY_BYTES * self.cells)} of memory while they are released. Fewer "
-            "bins, or fewer columns together, take less."
+            f"{named} take about {_bytes_words(files)} of files and {_bytes_words(memory)} of "
+            f"memory while they are released. {told[0].rate.remedy}"
         )
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.durable import allocate, lock, sync_folder
 from sfumato.privacy.ledger_store import LedgerError
+from sfumato.privacy.transcript import LARGEST_BYTES
 
 FORMAT = 1
 #: How the note begins that an error carries where something paid for was not saved.
@@ -78,7 +79,12 @@ class Kept:
         """Return the document and the files that were kept."""
         try:
             with zipfile.ZipFile(self.file) as packed:
-                files = {name: packed.read(name) for name in packed.namelist()}
+                members = packed.infolist()
+                if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+                    raise ValueError("what is kept is not compressed")
+                if sum(member.file_size for member in members) > LARGEST_BYTES:
+                    raise ValueError("it is larger than any transcript")
+                files = {member.filename: packed.read(member) for member in members}
             document = json.loads(files.pop(_DOCUMENT))
             if document["format"] != FORMAT:
                 raise LedgerError(f"{self.file} was written by another version of sfumato")

@@ -28,8 +28,21 @@ from sfumato.engines.coding import (
     Numbers,
     Reals,
 )
+from sfumato.privacy.plan import Size
 
-__all__ = ["INTERCEPT", "UNIT", "Design", "Factor", "Response"]
+__all__ = [
+    "INTERCEPT",
+    "MOST_SUMS",
+    "UNIT",
+    "Design",
+    "Factor",
+    "Response",
+    "check_dimension",
+    "sums_of",
+]
+
+#: The most sums of products of two features; their matrix then takes half a gigabyte.
+MOST_SUMS = 2**25
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
@@ -293,3 +306,20 @@ class Design:
             codes = [column[part] for column in explaining]
             answers = self.response.units[explained[part]].astype(np.float64)
             yield self.features(codes, len(answers)), answers
+
+
+def sums_of(dimension: int, targets: int = 1) -> tuple[Size, ...]:
+    """Return how many sums of products a regression computes with, for its plan."""
+    return (Size(dimension * (dimension + 1) // 2 + dimension * targets, "sums"),)
+
+
+def check_dimension(dimension: int) -> None:
+    """Raise where there are no features, or too many for the sums of their products."""
+    if dimension == 0:
+        raise ValueError("there is no column to explain the target with, and no intercept")
+    sums = dimension * (dimension + 1) // 2
+    if sums > MOST_SUMS:
+        raise ValueError(
+            f"{dimension:,} features have {sums:,} products of two, of which {MOST_SUMS:,} are "
+            "allowed; name fewer columns, or declare fewer values of each"
+        )

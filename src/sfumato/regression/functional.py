@@ -26,9 +26,9 @@ from sfumato.privacy.parameters import (
     OrNone,
     parameter,
 )
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.transcript import Transcript
-from sfumato.regression.design import UNIT, Design, Response
+from sfumato.regression.design import UNIT, Design, Response, check_dimension
 from sfumato.regression.functional_bounds import Columns
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.moments import moments
@@ -187,8 +187,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
     def check(self, public: TablePublic) -> None:
         """Raise where a column or a value is unknown, or there is nothing to explain with."""
         super().check(public)
-        if self.design(public).dimension == 0:
-            raise ValueError("there is no column to explain the target with, and no intercept")
+        check_dimension(self.design(public).dimension)
         if self.target in (self.sensitive or ()):
             raise ValueError("the target cannot be one of the sensitive columns")
         public.schema.indices(self.sensitive or ())
@@ -251,7 +250,8 @@ class FunctionalRegression(Method[Table, RegressionModel]):
             error="the fewer records for so much noise, the worse; it cannot be told without them",
             figures={"margin": most},
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        sizes = (Size(noise.shape[0], "sums"),)
+        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
     def _measure(self, data: Table, budget: Budget) -> None:
         layout = self.layout(data.public)

@@ -19,7 +19,7 @@ from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.transcript import Transcript
-from sfumato.regression.design import Design
+from sfumato.regression.design import Design, check_dimension, sums_of
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
@@ -157,8 +157,7 @@ class LinearMethod(Method[Table, RegressionModel]):
     def check(self, public: TablePublic) -> None:
         """Raise where a column is unknown, or the estimator does not fit."""
         super().check(public)
-        if self.design(public).dimension == 0:
-            raise ValueError("there is no column to explain the target with, and no intercept")
+        check_dimension(self.design(public).dimension)
         setting = self._planned(public)
         estimator = self.chosen(public, setting)
         if estimator.needs_delta and self.delta is None:
@@ -174,6 +173,7 @@ class LinearMethod(Method[Table, RegressionModel]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=tuple(replace(step, loss=self._for_unit(step.loss, public)) for step in steps),
+            sizes=sums_of(self.design(public).dimension),
         )
 
     def _for_unit(self, loss: Loss, public: TablePublic) -> Loss:

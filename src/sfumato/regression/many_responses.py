@@ -23,7 +23,7 @@ from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.rounding import sqrt_up
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression.adassp import lifted
-from sfumato.regression.design import Design, Factor
+from sfumato.regression.design import Design, Factor, check_dimension, sums_of
 from sfumato.regression.estimator import Said
 from sfumato.regression.knorm import CROSS, LARGEST, SQUARE
 from sfumato.regression.model import RegressionModel
@@ -134,8 +134,7 @@ class ManyResponses(Method[Table, RegressionModels]):
                 f"there may be at most {MOST_FEATURES:,} targets; got {len(self.targets):,}"
             )
         for target in self.targets:
-            if self.design(public, target).dimension == 0:
-                raise ValueError("there is no column to explain the targets with, and no intercept")
+            check_dimension(self.design(public, target).dimension)
 
     def preparation(self, public: TablePublic) -> Preparation:
         """Return what is paid for before the fit."""
@@ -215,7 +214,12 @@ class ManyResponses(Method[Table, RegressionModels]):
                 figures={"margin": one * self._length},
             )
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=tuple(steps))
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=tuple(steps),
+            sizes=sums_of(preparation.design.dimension, len(self.targets)),
+        )
 
     def _measure(self, data: Table, budget: Budget) -> None:
         public = data.public

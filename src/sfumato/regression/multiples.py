@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.noise.exact import exact
-from sfumato.privacy.parameters import Constraint
+from sfumato.privacy.parameters import Constraint, read_exact
 
 __all__ = ["Multiple"]
 
@@ -23,7 +22,7 @@ class Multiple(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the multiple as a fraction."""
-        multiple = exact(value)
+        multiple = read_exact(value)
         if not Fraction(1, MOST) <= multiple <= MOST:
             raise ValueError
         return multiple

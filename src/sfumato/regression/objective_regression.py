@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sfumato.data.table import TablePublic
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import Number
-from sfumato.privacy.parameters import Constraint, parameter
+from sfumato.privacy.parameters import Constraint, parameter, read_exact
 from sfumato.regression.estimator import Estimator
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.multiples import Multiple
@@ -26,7 +26,7 @@ class Curvature(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the share as a fraction."""
-        share = exact(value)
+        share = read_exact(value)
         if not Fraction(1, 1000) <= share <= Fraction(9, 10):
             raise ValueError
         return share

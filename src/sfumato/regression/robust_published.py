@@ -22,7 +22,7 @@ from sfumato.noise.heavy import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_array
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression.advi_compat import advi_compat
 from sfumato.regression.bayesian import Statistics
@@ -90,6 +90,8 @@ class PublishedStatistics(Primitive):
 
     Parameters
     ----------
+    dimension
+        How many features there are.
     epsilon
         What the paper says that it costs.
 
@@ -100,6 +102,7 @@ class PublishedStatistics(Primitive):
 
     kind: ClassVar[str] = "statistics as published"
 
+    dimension: int
     epsilon: Fraction
 
     def cost(self, measure: Measure) -> Loss:
@@ -120,10 +123,13 @@ class PublishedStatistics(Primitive):
         return np.array(noisy), np.array(value.told)
 
     def check_output(self, output: Any) -> None:
-        """Raise unless an output is two lists of numbers."""
-        for part in output:
-            if not isinstance(part, np.ndarray) or part.dtype != np.float64 or part.ndim != 1:
-                raise ValueError("statistics are lists of numbers")
+        """Raise unless an output is a number for each statistic, and for all that is told."""
+        noisy, told = output
+        p = self.dimension
+        # Products of two features, of a feature and the answer, and the square of the answer.
+        require_array(noisy, np.float64, (p * (p + 1) // 2 + p + 1,))
+        # Means of features and answer, the usual length of a row, and how many there are.
+        require_array(told, np.float64, (p + 3,))
 
     def log_probability(self, value: PublishedInput, output: tuple[Floats, Floats]) -> float:
         """Return the log-density of an output: −∞ where something else is told."""
@@ -183,7 +189,7 @@ class PublishedPipeline:
 
     def measure(self, data: Table, budget: Budget) -> None:
         """Say the statistics."""
-        primitive = PublishedStatistics(epsilon=self.epsilon)
+        primitive = PublishedStatistics(dimension=self.design.dimension, epsilon=self.epsilon)
         budget.measure(primitive, self._input(data), label=STATISTICS)
 
     def _input(self, data: Table) -> PublishedInput:

@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import Number, pure_within
-from sfumato.privacy.parameters import Constraint, Flag, OneOf, OrNone, parameter
+from sfumato.privacy.parameters import SHARE, Constraint, Flag, OneOf, OrNone, is_list, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.regression import robust_published
+from sfumato.regression.design import sums_of
 from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
@@ -36,12 +36,14 @@ UNKNOWN_RECORDS = 1000.0
 class Shares(Constraint):
     """Three shares of the loss that add up to 1."""
 
-    allowed = "three numbers above 0 that add up to 1"
+    allowed = "three numbers of at least 1e-6 that add up to 1"
 
     def parse(self, value: Any) -> tuple[Fraction, Fraction, Fraction]:
         """Return the shares as fractions."""
-        first, second, third = (exact(item) for item in value)
-        if min(first, second, third) <= 0 or first + second + third != 1:
+        if not is_list(value):
+            raise TypeError
+        first, second, third = (SHARE.parse(item) for item in value)
+        if first + second + third != 1:
             raise ValueError
         return first, second, third
 
@@ -149,7 +151,12 @@ class RobustLinearRegression(LinearMethod):
             return super().plan(public)
         self.check(public)
         step = robust_published.step(self.loss())
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(step,),
+            sizes=sums_of(self.design(public).dimension),
+        )
 
     def _measure(self, data: Table, budget: Budget) -> None:
         if self.variant == "proved":

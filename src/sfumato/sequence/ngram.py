@@ -97,6 +97,7 @@ class NGram(SequenceMethod[SequenceModel]):
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), *steps),
             notes=("How many strings are counted depends on the data and cannot be told before.",),
+            sizes=self.sizes(public) if self.grams > 1 else (),
         )
 
     def _measure(self, data: Sequences, budget: Budget) -> None:

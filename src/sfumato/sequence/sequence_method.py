@@ -16,7 +16,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, OrNone, Whole, parameter
-from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 from sfumato.sequence import length_limit
@@ -102,6 +102,10 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
         limit, relation = self.record_budget(public)
         assert isinstance(limit, PureDP)
         return limit.epsilon, relation
+
+    def sizes(self, public: SequencesPublic) -> tuple[Size, ...]:
+        """Return what is counted once contexts of one symbol are; deeper ones the data decide."""
+        return (Size((public.symbols + 2) * (public.symbols + 1), "pairs of symbols"),)
 
     def limit_steps(self, public: SequencesPublic) -> list[PlanStep]:
         """Return the line of a plan for the choice of the limit, if it is chosen."""

@@ -190,7 +190,13 @@ class SuffixTree(SequenceMethod[SequenceModel]):
             "How many contexts there will be depends on the data and cannot be told before.",
             *self._limit_notes(),
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps, notes=notes)
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=steps,
+            notes=notes,
+            sizes=self.sizes(public),
+        )
 
     def _limit_notes(self) -> tuple[str, ...]:
         if self.longest is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from sfumato.spatial.grid_size import (
     size_step,
 )
 from sfumato.spatial.histogram import SpatialHistogram
-from sfumato.spatial.spatial_method import SpatialMethod, count_step
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
 
 __all__ = ["AdaptiveGrid"]
 
@@ -137,6 +138,13 @@ class AdaptiveGrid(SpatialMethod):
             sides = np.maximum(np.floor(sides * np.sqrt(most / cells)), 1.0)
         return sides.astype(np.int64)
 
+    def _cells_about(self, public: PointsPublic) -> int:
+        """Return how many cells there will be, as far as the number of points is declared."""
+        about = points_about(public) or 0
+        # As `inner` has it: every cell gets at least one, and nε/5 are shared by their counts.
+        fine = int(about * rate_of(self._noises(public)[1]) / 5)
+        return min(prod(self.shape(public, about)) + fine, MOST_CELLS)
+
     def plan(self, public: PointsPublic) -> Plan:
         """Return what both levels will cost and how good they will be."""
         self.check(public)
@@ -157,6 +165,7 @@ class AdaptiveGrid(SpatialMethod):
                 "a sub-cell.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, self._cells_about(public)),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

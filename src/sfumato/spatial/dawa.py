@@ -130,6 +130,7 @@ class DAWA(SpatialMethod):
                 "were counted.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, choice.cells),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

@@ -21,7 +21,7 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
-from sfumato.privacy.parameters import Constraint, Whole
+from sfumato.privacy.parameters import Constraint, Whole, is_list
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.transcript import Transcript
@@ -66,7 +66,7 @@ class GridShape(Constraint):
 
     def parse(self, value: Any) -> int | tuple[int, ...]:
         """Return the number, or the numbers as a tuple."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             return self._whole(value)
         if not value:
             raise ValueError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import ClassVar, Self
 
 import numpy as np
@@ -120,6 +121,7 @@ class HierarchicalGrid(SpatialMethod):
                 "says.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, prod(self._noise(public).shape)),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

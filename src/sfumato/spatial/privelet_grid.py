@@ -90,6 +90,7 @@ class Privelet(SpatialMethod):
                 "than UniformGrid gives them.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, math.prod(shape)),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

@@ -22,8 +22,13 @@ from sfumato.privacy.transcript import Transcript
 from sfumato.spatial.cells import TreeCells
 from sfumato.spatial.growing import GrowingCells
 from sfumato.spatial.histogram import SpatialHistogram
-from sfumato.spatial.spatial_method import SpatialMethod, count_step, require_planned
-from sfumato.spatial.tree_method import check_fan_out, halvings_of, node_counts
+from sfumato.spatial.spatial_method import (
+    SpatialMethod,
+    count_step,
+    points_about,
+    require_planned,
+)
+from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of, node_counts
 from sfumato.spatial.tree_repair import LEAST, WHOLE, consistent, settled, weights
 from sfumato.spatial.tree_shape import TreeShape
 
@@ -148,6 +153,8 @@ class PrivTree(SpatialMethod):
             count_noise(unit.shape, share, relation),
             public,
         )
+        needed = [float(splits.threshold + level * splits.decay) for level in range(splits.levels)]
+        cells = cells_about(splits.fan_out, needed, points_about(public) or 0)
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -157,6 +164,7 @@ class PrivTree(SpatialMethod):
                 "Within a cell points are taken to be spread evenly.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, cells),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

@@ -19,8 +19,13 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.spatial.cells import TreeCells
 from sfumato.spatial.histogram import SpatialHistogram
-from sfumato.spatial.spatial_method import SpatialMethod, count_step, require_planned
-from sfumato.spatial.tree_method import check_fan_out, halvings_of
+from sfumato.spatial.spatial_method import (
+    SpatialMethod,
+    count_step,
+    points_about,
+    require_planned,
+)
+from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of
 from sfumato.spatial.tree_repair import consistent
 from sfumato.spatial.tree_shape import TreeShape, children
 
@@ -78,12 +83,15 @@ class SimpleTree(SpatialMethod):
 
     def _split(self, noisy: NDArray[np.int64], public: PointsPublic) -> NDArray[np.bool_]:
         """Return which cells of a level are split, by what was said of them."""
-        threshold = self.threshold
-        if threshold is None:
-            # For whole numbers, above twice the scale is above its whole part.
-            threshold = min(int(2 * self.level_noise(public, 1).scale), LARGEST_COUNT)
-        split: NDArray[np.bool_] = noisy > threshold
+        split: NDArray[np.bool_] = noisy > self._threshold(public)
         return split
+
+    def _threshold(self, public: PointsPublic) -> int:
+        """Return the noisy count above which a cell is split."""
+        if self.threshold is not None:
+            return self.threshold
+        # For whole numbers, above twice the scale is above its whole part.
+        return min(int(2 * self.level_noise(public, 1).scale), LARGEST_COUNT)
 
     def plan(self, public: PointsPublic) -> Plan:
         """Return what every level will cost and how good its counts will be."""
@@ -94,6 +102,11 @@ class SimpleTree(SpatialMethod):
             count_step(f"the cells of level {level + 1}", share, noise, public)
             for level in range(self.levels)
         )
+        cells = cells_about(
+            1 << halvings_of(self.fan_out, public),
+            [self._threshold(public)] * (self.levels - 1),
+            points_about(public) or 0,
+        )
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -102,6 +115,7 @@ class SimpleTree(SpatialMethod):
                 "How many cells there will be depends on the points and cannot be told before.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, cells),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

@@ -12,10 +12,10 @@ from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method
-from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
 from sfumato.privacy.transcript import Transcript
-from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.histogram import MOST_POINTS, SpatialHistogram
 
 __all__ = ["SpatialMethod", "count_step", "margin", "points_about", "require_planned"]
 
@@ -31,6 +31,11 @@ class SpatialMethod(Method[Points, SpatialHistogram]):
     """
 
     kind: ClassVar[str] = "points"
+
+    def sizes(self, public: PointsPublic, cells: int) -> tuple[Size, ...]:
+        """Return what a release is made of: its cells, and the points that are drawn from it."""
+        drawn = min(points_about(public) or 0, MOST_POINTS) * public.dimensions
+        return Size(cells, "grid cells"), Size(drawn, "synthetic values")
 
     def size_notes(self, public: PointsPublic) -> tuple[str, ...]:
         """Return what a plan should say about the number of points, as far as it is public."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.points import PointsPublic
 from sfumato.engines.counts import Integers64, PointCounts
+from sfumato.mechanisms.privtree import MOST_NODES
 from sfumato.spatial.tree_shape import TreeShape
 
-__all__ = ["check_fan_out", "halvings_of", "node_counts"]
+__all__ = ["cells_about", "check_fan_out", "halvings_of", "node_counts"]
 
 #: Children of a node come from at most so many halvings, however many axes there are.
 MOST_HALVINGS = 8
@@ -56,3 +58,26 @@ def node_counts(counts: PointCounts, shape: TreeShape, nodes: NDArray[np.intp]) 
         for level, (first, last) in enumerate(itertools.pairwise(borders))
     ]
     return np.concatenate(parts)
+
+
+def cells_about(fan_out: int, needed: Sequence[float], points: int) -> int:
+    """Return about how many cells a tree gets, as far as the number of points is declared.
+
+    Parameters
+    ----------
+    fan_out
+        How many children a cell has.
+    needed
+        For every level that may be split, how many points a cell needs for it; where that is less
+        than none, all are split.
+    points
+        How many points there are; 0 where nothing is declared.
+    """
+    cells = level = 1
+    for least in needed:
+        split = level if least < 0 else min(level, int(points / max(least, 1)))
+        level = fan_out * split
+        cells += level
+        if not split or cells >= MOST_NODES:
+            break
+    return min(cells, MOST_NODES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any, ClassVar
 
 from sfumato.data.points import Points, PointsPublic
@@ -92,6 +93,7 @@ class UniformGrid(SpatialMethod):
             steps.append(size_step(self.loss(), rows_noise(*self.record_budget(public)), public))
         about = points_about(public)
         if self.cells is None and about is None:
+            shape: tuple[int, ...] = (0,)
             what = "equal cells, as many as the noisy number of points suggests"
         else:
             shape = self.shape(public, about or 0)
@@ -107,6 +109,7 @@ class UniformGrid(SpatialMethod):
                 "tell.",
                 *self.size_notes(public),
             ),
+            sizes=self.sizes(public, prod(shape)),
         )
 
     def _measure(self, data: Points, budget: Budget) -> None:

@@ -15,7 +15,7 @@ from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OneOf, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
@@ -91,6 +91,7 @@ class Contingency(TableMethod[SyntheticTable]):
             guarantee=self.guarantee(public),
             steps=(*steps[:-1], self._with_marginals(steps[-1], public)),
             notes=self._size_notes(public),
+            sizes=(Size(prod(public.sizes), "model cells"), *self.drawn_sizes(public)),
         )
 
     def _with_marginals(self, step: PlanStep, public: TablePublic) -> PlanStep:

@@ -20,7 +20,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
 from sfumato.tabular.counting import margin
@@ -84,6 +84,14 @@ class TableMethod(Method[Table, ReleaseT]):
     def total_share(self, public: TablePublic) -> Fraction:
         """Return the share of the budget that the number of rows takes in such methods."""
         return TOTAL_SHARE if public.rows is None else Fraction(0)
+
+    def drawn_sizes(self, public: TablePublic) -> tuple[Size, ...]:
+        """Return what a synthetic table is made of, as far as it is public."""
+        about = rows_about(public) or 0
+        return (
+            Size(sum(public.sizes), "declared values"),
+            Size(about * len(public.sizes), "synthetic values"),
+        )
 
     def _size_notes(self, public: TablePublic) -> tuple[str, ...]:
         """Return what should be said about the number of rows, as far as it is public."""
@@ -174,7 +182,7 @@ class CountingMethod(TableMethod[NoisyTables]):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=self._notes(public),
-            cells=sum(prod(noise.shape) for noise in noises),
+            sizes=(Size(sum(prod(noise.shape) for noise in noises), "cells"),),
         )
 
     def _notes(self, public: TablePublic) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, pure_within
 from sfumato.privacy.parameters import OneOf, Whole, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
@@ -162,7 +162,7 @@ class Fourier(TableMethod["FourierTables"]):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(*notes, *self._size_notes(public)),
-            cells=int(sum(step.figures.get("cells", 0.0) for step in steps)),
+            sizes=(Size(int(sum(step.figures.get("cells", 0.0) for step in steps)), "cells"),),
         )
 
     def _coefficient_step(

@@ -146,6 +146,7 @@ def grown_plan(
             *notes,
             *method._size_notes(public),
         ),
+        sizes=method.drawn_sizes(public),
     )
 
 

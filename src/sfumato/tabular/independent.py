@@ -95,6 +95,7 @@ class Independent(BinningMethod):
                 "no plan can tell how much that is.",
                 *self._size_notes(public),
             ),
+            sizes=self.drawn_sizes(public),
         )
 
     def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:

@@ -20,7 +20,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Number
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
 from sfumato.tabular.candidates import Pool
@@ -124,6 +124,7 @@ class MWEM(TableMethod[SyntheticTable]):
                 "cannot be told before.",
                 *self._size_notes(public),
             ),
+            sizes=(Size(prod(public.sizes), "model cells"), *self.drawn_sizes(public)),
         )
 
     def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -17,7 +16,7 @@ from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Number
-from sfumato.privacy.parameters import Constraint, OneOf, OrNone, parameter
+from sfumato.privacy.parameters import Constraint, OneOf, OrNone, is_list, parameter, read_exact
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.classifier import Classifier, direction
@@ -37,7 +36,7 @@ class Cost(Constraint):
 
     def parse(self, value: Any) -> Fraction:
         """Return the cost as a fraction."""
-        cost = exact(value)
+        cost = read_exact(value)
         if not LEAST_COST <= cost <= MOST_COST:
             raise ValueError
         return cost
@@ -51,7 +50,7 @@ class Costs(Constraint):
 
     def parse(self, value: Any) -> tuple[Fraction, ...]:
         """Return the costs as fractions."""
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not is_list(value):
             raise TypeError
         costs = tuple(Cost().parse(item) for item in value)
         if len(costs) < 2 or len(set(costs)) != len(costs):

@@ -56,6 +56,7 @@ def plan_of(method: PrivBayes, public: TablePublic, about: int | None) -> Plan:
             "what the network leaves out comes on top, and no plan can tell how much that is.",
             *method._size_notes(public),
         ),
+        sizes=method.drawn_sizes(public),
     )
 
 

@@ -18,7 +18,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.parameters import Whole, parameter
-from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.classifier import Classifier, direction
 from sfumato.tabular.classifying import ClassifyingMethod
@@ -98,7 +98,13 @@ class PrivGene(ClassifyingMethod):
             "generation, 19 times in 20; how good that one is cannot be told",
             figures={"margin": short},
         )
-        return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
+        candidates = self.task(public).features.dimension * self.population
+        return Plan(
+            method=self.name,
+            guarantee=self.guarantee(public),
+            steps=(step,),
+            sizes=(Size(candidates, "candidate weights"),),
+        )
 
     def _first(self, public: TablePublic) -> Floats:
         """Return the candidates of the first generation, one a column."""

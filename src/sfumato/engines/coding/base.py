@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property
+from math import isfinite
+from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -17,11 +20,25 @@ from numpy.typing import NDArray
 
 from sfumato.engines.memory import code_type
 from sfumato.engines.reading import NONE, UNSURE, Names, distinct_texts
+from sfumato.noise.exact import briefly, exact, writable
+from sfumato.privacy.parameters import Constraint, OneOf
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING", "OTHER", "Coding", "Encoded", "Fault", "Found", "Generator", "hashable"]
+__all__ = [
+    "MISSING",
+    "OTHER",
+    "Coding",
+    "Encoded",
+    "Fault",
+    "Found",
+    "Generator",
+    "hashable",
+    "read_double",
+    "read_number",
+    "read_whole",
+]
 
 OTHER = "(other)"
 """What the code of undeclared categories is called in synthetic data."""
@@ -89,6 +106,78 @@ class Encoded:
     faults: tuple[Fault, ...]
 
 
+class MissingValues(Constraint):
+    """Texts and numbers that stand for a missing value."""
+
+    allowed = "a list of texts and finite numbers, whole ones of at most 64 bits"
+
+    def parse(self, value: Any) -> tuple[str | int | float, ...]:
+        """Return the values."""
+        if not isinstance(value, tuple):
+            raise TypeError
+        for item in value:
+            if isinstance(item, str):
+                # A lone surrogate has no UTF-8, and no file holds it.
+                item.encode()
+            elif isinstance(item, int):
+                read_whole("a missing value", item)
+            elif not isinstance(item, float) or not isfinite(item):
+                raise TypeError
+        return value
+
+
+def read_whole(name: str, value: Any) -> int:
+    """Return a declared whole number of at most 64 bits as an int.
+
+    Parameters
+    ----------
+    name
+        What it is called where it was declared.
+    value
+        What was declared: an int, or NumPy's.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number; got {briefly(value)}")
+    if not -(2**63) <= value < 2**64:
+        raise ValueError(f"{name} must be a whole number of at most 64 bits; got {briefly(value)}")
+    return int(value)
+
+
+def read_number(name: str, value: Any) -> Fraction:
+    """Return a declared number that a double can be near to, as an exact fraction.
+
+    Parameters
+    ----------
+    name
+        What it is called where it was declared.
+    value
+        What was declared: a number, and no text.
+    """
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        number = writable(exact(value))
+        if abs(number) > Fraction(float_info.max):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a finite number; got {briefly(value)}") from None
+    return number
+
+
+def read_double(name: str, value: Any) -> float:
+    """Return a declared number as the nearest double.
+
+    Parameters
+    ----------
+    name, value
+        As for `read_number`.
+    """
+    # There may be a million edges, and most numbers are doubles.
+    near = type(value) is float and isfinite(value)
+    # Adding 0.0 turns -0.0 into 0.0, so that equal codings are written alike.
+    return (value if near else float(read_number(name, value))) + 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Coding(ABC):
     """What all codings have: a policy for missing values and one for values outside the domain.
@@ -113,16 +202,9 @@ class Coding(ABC):
     outside: str = "refuse"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.missing_values, tuple) or any(
-            isinstance(value, bool) or not isinstance(value, str | int | float)
-            for value in self.missing_values
-        ):
-            raise ValueError("missing_values is a list of texts and numbers")
-        if self.missing not in ("refuse", "code"):
-            raise ValueError(f"missing must be 'refuse' or 'code'; got {self.missing!r}")
-        if self.outside not in self.outsides:
-            allowed = " or ".join(repr(policy) for policy in self.outsides)
-            raise ValueError(f"outside must be {allowed} for {self.kind}; got {self.outside!r}")
+        MissingValues()("missing_values", self.missing_values)
+        OneOf(("refuse", "code"))("missing", self.missing)
+        OneOf(self.outsides)(f"outside of a {self.kind}", self.outside)
 
     @property
     @abstractmethod

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.engines.coding.base import MISSING, OTHER, Coding, Found, Generator, hashable
 from sfumato.engines.coding.taxonomy import Taxonomy, check_taxonomy, generalisations
 from sfumato.engines.reading import NONE, UNREADABLE, UNSURE, Names, Truth, absent
+from sfumato.noise.exact import briefly
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,22 +53,24 @@ class Categories(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.values, list | tuple):
+            raise ValueError(f"values must be a list of categories; got {briefly(self.values)}")
         object.__setattr__(self, "values", tuple(self.values))
         texts = all(isinstance(value, str) for value in self.values)
         wholes = all(type(value) is int for value in self.values)
         if not self.values or not (texts or wholes):
             raise ValueError(
-                "categories are one or more texts, or one or more whole numbers; "
+                "the values of a column are one or more texts, or one or more whole numbers; "
                 "for true and false use kind 'boolean', for numbers kind 'number' with edges"
             )
         if len(set(self.values)) != len(self.values):
-            raise ValueError("every category is named once")
+            raise ValueError("values must name every category once")
         if wholes and any(not -(2**63) <= int(value) < 2**64 for value in self.values):
-            raise ValueError("whole numbers have at most 64 bits; name the categories as text")
+            raise ValueError("whole numbers as values have at most 64 bits; name them as text")
         if wholes and min(self._wholes) < 0 and max(self._wholes) >= 2**63:
             raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
         if texts and any(_unusable(str(value)) for value in self.values):
-            raise ValueError("a category is text that UTF-8 can hold, and not the NUL character")
+            raise ValueError("values must be text that UTF-8 can hold, and not the NUL character")
         if self.missing_values and self._means_both():
             raise ValueError("a value cannot be a category and stand for a missing one")
         if self.missing == "code" and any(str(v).strip() in NOT_A_NUMBER for v in self.values):

@@ -6,14 +6,23 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, floor, isfinite, lcm
+from math import ceil, floor, lcm
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Found, Generator, hashable
+from sfumato.engines.coding.base import (
+    Coding,
+    Found,
+    Generator,
+    hashable,
+    read_double,
+    read_number,
+    read_whole,
+)
 from sfumato.engines.reading import Floats
+from sfumato.noise.exact import briefly, exact
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,10 +55,11 @@ class Numbers(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Adding 0.0 turns -0.0 into 0.0, so that equal codings are written alike.
-        object.__setattr__(self, "edges", tuple(float(edge) + 0.0 for edge in self.edges))
-        if len(self.edges) < 2 or not all(isfinite(edge) for edge in self.edges):
-            raise ValueError("edges are two or more finite numbers")
+        edges = self.edges if isinstance(self.edges, list | tuple) else ()
+        doubles = tuple(read_double("each of the edges", edge) for edge in edges)
+        object.__setattr__(self, "edges", doubles)
+        if len(self.edges) < 2:
+            raise ValueError("edges must be a list of two or more finite numbers")
         if any(b <= a for a, b in zip(self.edges, self.edges[1:], strict=False)):
             raise ValueError("edges must increase; use fewer bins or a wider range")
         # All 17 digits of a double only where fewer would make two edges look alike.
@@ -58,7 +68,7 @@ class Numbers(Coding):
         object.__setattr__(self, "_digits", digits)
         if self.decimals is not None:
             if type(self.decimals) is not int or not 0 <= self.decimals <= 9:
-                raise ValueError(f"decimals must be 0 to 9; got {self.decimals}")
+                raise ValueError(f"decimals must be 0 to 9; got {briefly(self.decimals)}")
             low, high = self._grid
             if (high < low).any():
                 raise ValueError(
@@ -69,8 +79,10 @@ class Numbers(Coding):
     @staticmethod
     def equal_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
         """Return the edges of bins of equal width, each the double nearest to the exact edge."""
-        if not 1 <= bins <= 2**20:
+        if not 1 <= read_whole("bins", bins) <= 2**20:
             raise ValueError(f"there must be 1 to 2**20 bins; got {bins}")
+        if read_number("low", low) >= read_number("high", high):
+            raise ValueError(f"low must be less than high; got {briefly(low)} and {briefly(high)}")
         return _few_edges(low, high, bins) if bins <= FEW else _edges(low, high, bins)
 
     @classmethod
@@ -146,7 +158,7 @@ class Numbers(Coding):
         options = dict(document)
         if "edges" not in options:
             ends = [options.pop(name, None) for name in ("low", "high", "bins")]
-            if None in ends:
+            if any(end is None for end in ends):
                 raise ValueError("a number needs low, high and bins, or edges")
             options["edges"] = cls.equal_edges(*ends)
         return cls(**{name: hashable(value) for name, value in options.items()})
@@ -154,7 +166,7 @@ class Numbers(Coding):
 
 def _edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Return the doubles nearest to the exact edges of equal bins."""
-    ends = Fraction(str(low)), Fraction(str(high))
+    ends = exact(low), exact(high)
     below = lcm(ends[0].denominator, ends[1].denominator)
     first, last = (end.numerator * (below // end.denominator) for end in ends)
     # Python divides whole numbers exactly and then rounds to the nearest double.

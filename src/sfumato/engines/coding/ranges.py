@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Found, Generator
+from sfumato.engines.coding.base import Coding, Found, Generator, hashable, read_whole
 from sfumato.engines.reading import EXACT, Days, Wholes
+from sfumato.noise.exact import briefly
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,16 +43,18 @@ class Integers(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        flags = any(isinstance(number, bool) for number in (self.low, self.high, self.bins))
-        if flags or not -(2**63) <= self.low <= self.high < 2**64:
-            raise ValueError("low and high must be whole numbers of at most 64 bits, low ≤ high")
+        for name in ("low", "high") if self.bins is None else ("low", "high", "bins"):
+            object.__setattr__(self, name, read_whole(name, getattr(self, name)))
+        if self.low > self.high:
+            raise ValueError(f"low must not be more than high; got {self.low} and {self.high}")
         if self.low < 0 and self.high >= 2**63:
             raise ValueError("a range with negative numbers must end below 2**63")
         count = self.high - self.low + 1
         bins = count if self.bins is None else self.bins
         if not 1 <= bins <= min(count, 2**24):
             raise ValueError(
-                f"{count} whole numbers go into 1 to {min(count, 2**24)} bins; got {bins}"
+                f"the {count} whole numbers from low to high go into 1 to {min(count, 2**24)} "
+                f"bins; got {bins}"
             )
         # ⌊i·count/bins⌋ in parts that 64 bits hold.
         wide, rest = divmod(count, bins)
@@ -170,5 +173,13 @@ class Dates(Coding):
         options = dict(document)
         for name in ("low", "high"):
             if isinstance(options.get(name), str):
-                options[name] = date.fromisoformat(options[name])
-        return cls(**options)
+                options[name] = _read_date(name, options[name])
+        return cls(**{name: hashable(value) for name, value in options.items()})
+
+
+def _read_date(name: str, text: str) -> date:
+    """Return the day that a text names, or say that it names none."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a date (YYYY-MM-DD); got {briefly(text)}") from None

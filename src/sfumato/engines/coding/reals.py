@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Found, Generator
+from sfumato.engines.coding.base import Coding, Found, Generator, read_double
 from sfumato.engines.reading import Floats
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ class Reals(Coding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Adding 0.0 turns -0.0 into 0.0, so that equal codings are written alike.
-        object.__setattr__(self, "low", float(self.low) + 0.0)
-        object.__setattr__(self, "high", float(self.high) + 0.0)
+        for name in ("low", "high"):
+            object.__setattr__(self, name, read_double(name, getattr(self, name)))
         width = self.high - self.low
         if not isfinite(width) or width <= 0:
             raise ValueError("low must be less than high, and both must be finite")
@@ -55,7 +54,7 @@ class Reals(Coding):
             raise ValueError(f"bits must be a whole number from 1 to {MOST_BITS}")
         if width / 2**self.bits < ulp(max(abs(self.low), abs(self.high))):
             raise ValueError(
-                "the bounds are too close together for double precision; declare fewer bits, or "
+                "low and high are too close together for double precision; declare fewer bits, or "
                 "subtract a public constant from the column"
             )
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from sfumato.noise.exact import exact
-from sfumato.privacy.parameters import Constraint, OneOf
+from sfumato.privacy.parameters import Constraint, OneOf, is_list, read_exact, read_text
 
 __all__ = ["Figures", "Formula", "Groups", "Name", "Range", "Split"]
 
@@ -25,9 +24,7 @@ class Formula(Constraint):
 
     def parse(self, value: Any) -> str:
         """Return the text."""
-        if not isinstance(value, str) or not value.strip():
-            raise TypeError
-        return value.strip()
+        return read_text(read_text(value).strip())
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,11 @@ class Name(Constraint):
         """Return the name."""
         if isinstance(value, bool) or not isinstance(value, int | str | np.integer):
             raise TypeError
-        return value if isinstance(value, str) else int(value)
+        if isinstance(value, str):
+            return read_text(value)
+        if not -(2**63) <= value < 2**63:
+            raise ValueError
+        return int(value)
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,11 @@ class Groups(Constraint):
 
     def parse(self, value: Any) -> tuple[Any, ...]:
         """Return the groups in order, or pairs of a node and its group."""
-        if isinstance(value, str):
+        if not isinstance(value, Mapping | np.ndarray) and not is_list(value):
             raise TypeError
         listed = list(value.items() if isinstance(value, Mapping) else value)
+        if not listed:
+            raise ValueError
         if not any(isinstance(item, list | tuple) for item in listed):
             return tuple(Name().parse(group) for group in listed)
         pairs = [tuple(map(Name().parse, item)) for item in listed]
@@ -78,7 +81,7 @@ class Figures(Constraint):
     def parse(self, value: Any) -> tuple[tuple[str, Fraction], ...]:
         """Return the figures as pairs."""
         pairs = value.items() if isinstance(value, Mapping) else value
-        found = tuple((str(name), exact(figure)) for name, figure in pairs)
+        found = tuple((read_text(name), read_exact(figure)) for name, figure in pairs)
         if self.positive and any(figure <= 0 for _, figure in found):
             raise ValueError
         if not found or len(dict(found)) != len(found):
@@ -107,9 +110,9 @@ class Range(Constraint):
 
     def parse(self, value: Any) -> tuple[Fraction, Fraction]:
         """Return them as fractions."""
-        if not isinstance(value, Sequence) or isinstance(value, str):
+        if not is_list(value):
             raise TypeError
-        low, high = (exact(end) for end in value)
+        low, high = (read_exact(end) for end in value)
         if low >= high:
             raise ValueError
         return low, high
