@@ -11,7 +11,7 @@ methods (`PrivTree Spectrum`) it records only theirs. Every entry has digests, 1
 
 Left out are certificate.json (time, versions, platform), README.txt (time, and words only),
 report.html and pictures. Numbers that libraries computed differ in their last digits between
-processors: hence 9 digits, and less than 1e-12 is nothing. Transcripts are not rounded.
+processors: hence 9 digits (5 for a Gibbs chain), and less than 1e-12 is nothing. Transcripts are not rounded.
 """
 
 from __future__ import annotations
@@ -81,35 +81,36 @@ def digest(content: Any) -> str:
     return hashlib.sha256(plain).hexdigest()[:16]
 
 
-def rounded(value: float) -> str:
-    """Return a float to 9 digits; less than 1e-12 is what rounding left of nothing."""
-    return f"{value if abs(value) >= 1e-12 else 0.0:.9g}"
+def rounded(value: float, digits: int = 9) -> str:
+    """Return a float to some digits; less than 1e-12 is what rounding left of nothing."""
+    return f"{value if abs(value) >= 1e-12 else 0.0:.{digits}g}"
 
 
-def encode(value: Any) -> Any:
+def encode(value: Any, digits: int = 9) -> Any:
     """Return anything that a release says as a plain document, without names of attributes."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return rounded(value)
+        return rounded(value, digits)
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, np.generic):
-        return encode(value.item())
+        return encode(value.item(), digits)
     if isinstance(value, np.ndarray):
-        return [list(value.shape), [encode(item) for item in value.ravel().tolist()]]
+        return [list(value.shape), [encode(item, digits) for item in value.ravel().tolist()]]
     if isinstance(value, dict):
-        return [[encode(key), encode(item)] for key, item in value.items()]
+        return [[encode(key, digits), encode(item, digits)] for key, item in value.items()]
     if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
+        return [encode(item, digits) for item in value]
     if is_dataclass(value):
-        return [encode(getattr(value, item.name)) for item in fields(value)]
+        return [encode(getattr(value, item.name), digits) for item in fields(value)]
     raise TypeError(f"say how a {type(value).__name__} is encoded")
 
 
-def file_digest(content: bytes) -> str:
+def file_digest(content: bytes, digits: int) -> str:
     """Return the digest of a text file with its decimal numbers rounded."""
-    return digest(_DECIMAL.sub(lambda found: rounded(float(found[0])), content.decode()).encode())
+    text = _DECIMAL.sub(lambda found: rounded(float(found[0]), digits), content.decode())
+    return digest(text.encode())
 
 
 def transcript_digest(files: dict[str, bytes]) -> str:
@@ -187,10 +188,10 @@ def entry(case: Case) -> dict[str, Any] | str:
         files = {**made.files(), PUBLIC: pretty(made.provenance.public.to_json())}
     return {
         "transcript": transcript_digest(transcript.to_files()),
-        "values": digest(encode(values)),
+        "values": digest(encode(values, case.digits)),
         "plan": digest(costs),
         "words": digest(words),
-        "files": {name: file_digest(content) for name, content in files.items()},
+        "files": {name: file_digest(content, case.digits) for name, content in files.items()},
     }
 
 
