@@ -372,7 +372,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.Questions": {"default": way(questions=3)},
     "table.RobustLinearRegression": _linear_ways(
         fixed=way("linear", **BOUNDED, clip=1, split=["0.3", "0.6", "0.1"], engine="fixed"),
-        # A chain of a thousand steps: last digits grow apart.
+        # Between processors the floats of this chain differ from the tenth digit on.
         gibbs=Way({**BOUNDED, "engine": "gibbs", "rows": "unit"}, "linear", digits=5),
         published=way("linear", **BOUNDED, **PUBLISHED),
         seed=way("linear", **BOUNDED, calibration="seed", rows="weigh"),

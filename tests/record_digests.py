@@ -11,7 +11,8 @@ methods (`PrivTree Spectrum`) it records only theirs. Every entry has digests, 1
 
 Left out are certificate.json (time, versions, platform), README.txt (time, and words only),
 report.html and pictures. Numbers that libraries computed differ in their last digits between
-processors: hence 9 digits (5 for a Gibbs chain), and less than 1e-12 is nothing. Transcripts are not rounded.
+processors: hence 9 digits (5 for a Gibbs chain), and less than 1e-12 is nothing. Transcripts are
+not rounded.
 """
 
 from __future__ import annotations
