@@ -382,10 +382,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "group": way(expression="total(size, colour, 'blue') / count(colour, 'blue')"),
         "mean": way(expression="total(size) / rows"),
         "power": way(expression="rows ** 2 / 100"),
-        "share": way(
-            expression="share(count(colour, 'red'), rows)",
-            split={"rows": 2, "count(colour, 'red')": 1},
-        ),
+        "share": way(expression="share(count(colour, 'red'), rows)"),
         "squares": way(expression="sum(counts('colour') ** 2)"),
     },
     "table.TukeyEM": {
