@@ -34,6 +34,12 @@ Bits = NDArray[np.bool_]
 String = tuple[int, ...]
 
 
+def _refuse_return(walked: int, asked: int) -> None:
+    """Raise where an engine has gone further than it is asked to: it does not go back."""
+    if walked > asked:
+        raise ValueError(f"step {walked} of a walk was taken; step {asked} is asked for too late")
+
+
 @dataclass(frozen=True)
 class LengthSurplus(Query):
     """By how much more sequences than a share of all are at most so long.
@@ -164,7 +170,7 @@ class GramCounts(Query):
     limit
         Of every sequence the first so many symbols are looked at.
     level
-        The level, which is the length of its strings; no earlier one may have been asked for after.
+        The level, which is the length of its strings; levels are asked for in their order.
     """
 
     tree: GramTree
@@ -175,6 +181,7 @@ class GramCounts(Query):
         """Return the counts."""
         counts = data.counts
         walk = counts.recall(self.tree, lambda: counts.cut(self.limit).grams())
+        _refuse_return(walk.depth, self.level)
         for expand in islice(self.tree.levels, walk.depth, self.level):
             walk.descend(expand)
         return walk.counts()
@@ -215,6 +222,7 @@ class _CandidateCounts:
 
     def after(self, candidates: Candidates, choices: int) -> Integers64:
         """Return the counts of all candidates after so many choices."""
+        _refuse_return(self._taken, choices)
         for place, string in islice(candidates.chosen, self._taken, choices):
             left = np.delete(self._counts, place)
             self._counts = np.concatenate([left, self._extensions(string)])
@@ -233,7 +241,7 @@ class CandidateCounts(Query):
     limit
         Of every sequence the first so many symbols are looked at.
     choices
-        How many choices were made before; no earlier question may be asked after.
+        How many choices were made before; questions are asked in their order.
     """
 
     candidates: Candidates
