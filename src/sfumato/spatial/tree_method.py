@@ -1,4 +1,4 @@
-"""What methods share that release a tree of cells: its fan-out, and about how many cells it gets."""
+"""What methods share that release a tree of cells: its fan-out, and how many cells it gets."""
 
 from __future__ import annotations
 
