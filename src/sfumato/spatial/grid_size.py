@@ -7,7 +7,6 @@ taken in whole numbers, so that every machine makes the same grid of the same tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
