@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.mechanisms.hierarchical import measure_hierarchy, repair_hierarchy
+from sfumato.mechanisms.count_noise import count_noise
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.mechanisms.privelet import haar
+from sfumato.mechanisms.privelet import generalised_sensitivity, haar, inverse_haar
 from sfumato.mechanisms.sorted_counts import measure_sorted_counts, repair_sorted_counts
-from sfumato.mechanisms.wavelet import measure_privelet, repair_privelet
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 from tests.mechanisms.opened import opened, transcript_of
 
 counts_lists = st.lists(st.integers(0, 5), min_size=2, max_size=9)
 TREE = Hierarchy(leaves=6, fan_out=2)
+ADDED = Relation.ADD_REMOVE
 
 
 def moved(query, counts, take, put):
@@ -71,10 +71,8 @@ def test_wavelets_in_two_dimensions_keep_the_replace_bound(data):
     ("run", "moves", "shape"),
     [
         (lambda b, x: measure_sorted_counts(b, x, label="m"), 1, [6]),
-        (lambda b, x: measure_hierarchy(b, x, tree=TREE, label="m"), 4, [12]),
-        (lambda b, x: measure_privelet(b, x, label="m"), 4, [8]),
     ],
-    ids=["sorted", "hierarchy", "privelet"],
+    ids=["sorted"],
 )
 class TestMeasurements:
     counts = (3, 0, 7, 2, 2, 9)
@@ -153,50 +151,23 @@ def test_inference_reaches_the_variance_of_least_squares():
     # Total of a range over half of 16 cells, 400 runs; the variance estimate is within 40 %.
     tree = Hierarchy(leaves=16, fan_out=4)
     counts = np.arange(16) * 3
-    _, cells = mean_squared_errors(
-        lambda b, x: measure_hierarchy(b, x, tree=tree, label="m"),
-        lambda noisy: repair_hierarchy(noisy, tree=tree),
-        counts,
-        400,
-        4,
-    )
+    sums, added = tree.sums(counts), count_noise((tree.size,), PureDP(1), ADDED, moves=tree.levels)
+    with noise.seeded(4):
+        noisy = [added.sample(sums) for _ in range(400)]
+    cells = np.array([tree.leaf_values(tree.infer(nodes)) for nodes in noisy])
     errors = cells[:, 2:10].sum(axis=1) - counts[2:10].sum()
     strategy = np.array([tree.sums(row) for row in np.eye(16, dtype=int)]).T
     query = np.zeros(16)
     query[2:10] = 1
-    noise_variance = (
-        GeometricNoise(shape=(1,), sensitivity=Fraction(3), epsilon=Fraction(1)).standard_deviation
-        ** 2
-    )
-    expected = noise_variance * query @ np.linalg.inv(strategy.T @ strategy) @ query
+    expected = added.standard_deviation**2 * query @ np.linalg.inv(strategy.T @ strategy) @ query
     assert np.mean(errors**2) == pytest.approx(expected, rel=0.4)
-
-
-def test_non_negative_repair_keeps_the_total():
-    tree = Hierarchy(leaves=4, fan_out=2)
-    noisy = np.array([10, 5, 4, -3, 9, 2, 3])
-    free = repair_hierarchy(noisy, tree=tree)
-    projected = repair_hierarchy(noisy, tree=tree, nonnegative=True)
-    assert free.min() < 0 <= projected.min()
-    assert projected.sum() == pytest.approx(free.sum())
-    assert repair_hierarchy(-np.abs(noisy), tree=tree, nonnegative=True).tolist() == [0, 0, 0, 0]
 
 
 def test_wavelet_noise_on_a_long_range_is_far_below_that_of_cells():
     # 1024 cells: half of all cells have variance 2·512 by cells; Haar needs a small part of it.
-    counts = np.zeros(1024, dtype=np.int64)
-    _, cells = mean_squared_errors(
-        lambda b, x: measure_privelet(b, x, label="m"),
-        lambda noisy: repair_privelet(noisy, shape=(1024,)),
-        counts,
-        200,
-        7,
-    )
+    moves = generalised_sensitivity((1024,))
+    added = count_noise((1024,), PureDP(1), ADDED, moves=moves)
+    with noise.seeded(7):
+        noisy = [added.sample(np.zeros(1024, dtype=np.int64)) for _ in range(200)]
+    cells = np.array([inverse_haar(coefficients, (1024,)) for coefficients in noisy])
     assert np.mean(cells[:, :512].sum(axis=1) ** 2) < 2 * 512 / 4
-
-
-def test_wavelet_repair_is_unbiased_and_keeps_the_shape():
-    table = np.arange(15).reshape(3, 5)
-    budget = opened(PureDP(10**9))
-    cells = repair_privelet(measure_privelet(budget, table, label="m"), shape=(3, 5))
-    np.testing.assert_array_equal(cells, table)

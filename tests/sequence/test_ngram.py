@@ -70,10 +70,11 @@ def test_every_length_gets_its_share_of_noise():
 
 def test_a_context_whose_suffix_was_not_expanded_is_found_all_the_same():
     tree = GramTree(2, 5.0)
-    assert tree.add(np.array([9, 1, 9])).tolist() == [True, False, False]
-    # Of AA, AB, A& the second is expanded; its suffix B is not.
-    assert tree.add(np.array([2, 7, 0])).tolist() == [False, True, False]
-    assert tree.add(np.array([1, 2, 3])).tolist() == [False] * 3
+    for counts in ([9, 1, 9], [2, 7, 0], [1, 2, 3]):
+        tree.add(np.array(counts))
+    # Of A, B, & the first is expanded; of AA, AB, A& the second, and its suffix B is not.
+    expanded = [[True], [True, False, False], [False, True, False], [False] * 3]
+    assert [level.tolist() for level in tree.levels] == expanded
     assert tree.frontier == 0
     model = tree.model()
     np.testing.assert_allclose(model.after((0, 1)), [1 / 6, 1 / 3, 1 / 2])
@@ -83,7 +84,8 @@ def test_a_context_whose_suffix_was_not_expanded_is_found_all_the_same():
 
 def test_a_level_that_would_be_too_large_ends_the_tree():
     tree = GramTree(2, 0.0, most_cells=5)
-    assert not tree.add(np.array([9, 9, 9])).any()
+    tree.add(np.array([9, 9, 9]))
+    assert not tree.levels[-1].any()
     assert tree.frontier == 0 and tree.model().nodes == 1
 
 

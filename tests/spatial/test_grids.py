@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from sfumato import noise
 from sfumato.data.points import Points
+from sfumato.privacy.door import follow
+from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.spatial.grid_cells import GridCells
 from sfumato.spatial.grid_size import (
@@ -17,8 +19,9 @@ from sfumato.spatial.grid_size import (
     rounded_root,
     uniform_side,
 )
-from sfumato.spatial.hierarchical_grid import HierarchicalGrid, from_nested_order, nested_order
+from sfumato.spatial.hierarchical_grid import HierarchicalGrid
 from sfumato.spatial.privelet_grid import Privelet, cell_deviation
+from sfumato.spatial.queries import NestedGridCounts
 from sfumato.spatial.uniform_grid import UniformGrid
 from tests.spatial.grid_suite import (
     GridMethodSuite,
@@ -152,15 +155,14 @@ def test_a_public_number_of_points_makes_the_grid_and_neighbours_share_it():
 
 def test_nested_order_keeps_every_coarser_cell_together():
     grid = np.arange(3**4 * 3**2).reshape(27, 27)
-    order = nested_order(grid, 3, 3)
+    grids = NestedGridCounts(dimensions=2, branching=3, levels=3)
+    order = grids.order(grid)
     coarse = grid.reshape(3, 9, 3, 9).sum(axis=(1, 3))
     np.testing.assert_array_equal(order.reshape(9, 81).sum(axis=1), coarse.reshape(-1))
-    back = from_nested_order(order.astype(float), 3, 3, 2)
-    np.testing.assert_array_equal(back, grid)
+    np.testing.assert_array_equal(grids.grid(order), grid)
     solid = np.arange(4**3).reshape(4, 4, 4)
-    np.testing.assert_array_equal(
-        from_nested_order(nested_order(solid, 2, 2).astype(float), 2, 2, 3), solid
-    )
+    grids = NestedGridCounts(dimensions=3, branching=2, levels=2)
+    np.testing.assert_array_equal(grids.grid(grids.order(solid)), solid)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_the_default_tree_has_at_most_a_million_cells(dimensions, expected):
     public = Points(np.zeros((1, dimensions)), [(0, 1)] * dimensions).public
     method = HierarchicalGrid(epsilon=1)
     assert method.branches(public) == expected
-    assert method.tree(public).leaves <= 2**20
+    assert method.grids(public).tree.leaves <= 2**20
     method.check(public)
 
 
@@ -267,8 +269,8 @@ def test_grids_that_do_not_fit_are_refused_before_anything_is_spent(method, mess
 def test_a_transcript_of_another_grid_is_refused():
     data = points(made(20))
     release = UniformGrid(epsilon=1, cells=3).release(data)
-    with pytest.raises(ValueError, match="not one of this method"):
-        UniformGrid(epsilon=1, cells=4)._build(data.public, release.transcript)
+    with pytest.raises(DoesNotFollow, match="asks for 'cells' otherwise"):
+        follow(UniformGrid(epsilon=1, cells=4), data.public, release.transcript)
 
 
 def test_noise_on_cells_has_the_stated_size():

@@ -30,6 +30,7 @@ __all__ = [
 T = TypeVar("T")
 
 Integers64 = NDArray[np.int64]
+State = TypeVar("State")
 
 Recoding = tuple[int, NDArray[Any] | None]
 """A column, and which new code each of its codes becomes; `None` leaves it as it is. Public."""
@@ -177,6 +178,11 @@ class ContextWalk(Protocol):
 class GramWalk(Protocol):
     """Strings that grow to the right: a frontier, and how often each occurs. Private."""
 
+    @property
+    def depth(self) -> int:
+        """How many symbols the strings of the frontier have. As public as what was expanded."""
+        ...
+
     def counts(self) -> Integers64:
         """Return how often each string of the frontier occurs; at first that is the empty one,
         which occurs once before every symbol or end.
@@ -233,6 +239,10 @@ class SequenceCounts(Protocol):
 
         The end is counted as one symbol, the start is not. Candidates are in ascending order.
         """
+        ...
+
+    def recall(self, key: object, make: Callable[[], State]) -> State:
+        """Return what is kept for a public key as long as the key lives, made at first. Private."""
         ...
 
     def cut(self, longest: int) -> SequenceCounts:

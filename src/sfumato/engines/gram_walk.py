@@ -51,6 +51,11 @@ class MemoryGrams:
         """How many strings the frontier has. As public as what was expanded."""
         return self._strings
 
+    @property
+    def depth(self) -> int:
+        """How many symbols the strings of the frontier have. As public as what was expanded."""
+        return self._depth
+
     def counts(self) -> Integers64:
         """Return how often each string of the frontier occurs, counting every place.
 

@@ -8,14 +8,15 @@ Many are counted by walks that grow them from each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.context_walk import MemoryContexts
-from sfumato.engines.counts import Integers64
+from sfumato.engines.counts import Integers64, State
 from sfumato.engines.gram_walk import MemoryGrams
 from sfumato.engines.suffixes import MemorySuffixes
 
@@ -54,7 +55,7 @@ class MemorySequences:
     The end of a sequence is the symbol `alphabet`, its start the symbol `alphabet` + 1.
     """
 
-    __slots__ = ("_alphabet", "_starts", "_text")
+    __slots__ = ("_alphabet", "_lengths", "_starts", "_states", "_text")
 
     def __init__(self, symbols: NDArray[Any], lengths: NDArray[Any], *, alphabet: int) -> None:
         kind = symbol_type(alphabet)
@@ -78,6 +79,8 @@ class MemorySequences:
     def _keep(self, text: NDArray[Any], starts: Integers64, alphabet: int) -> None:
         text.flags.writeable = starts.flags.writeable = False
         self._text, self._starts, self._alphabet = text, starts, alphabet
+        self._lengths: tuple[Integers64, Integers64] | None = None
+        self._states: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, alphabet: int) -> MemorySequences:
@@ -121,8 +124,11 @@ class MemorySequences:
         asked = np.asarray(candidates, dtype=np.int64)
         if asked.ndim != 1 or (np.diff(asked) < 0).any():
             raise ValueError("candidates must be in ascending order, in one dimension")
-        first = np.searchsorted(asked, np.diff(self._starts) - 1, side="left")
-        return np.cumsum(np.bincount(first, minlength=len(asked) + 1)[:-1]).astype(np.int64)
+        if self._lengths is None:
+            distinct, rows = np.unique(np.diff(self._starts) - 1, return_counts=True)
+            self._lengths = distinct, np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+        distinct, at_most = self._lengths
+        return at_most[np.searchsorted(distinct, asked, side="right")]
 
     def cut(self, longest: int) -> MemorySequences:
         """Return the sequences cut to their first `longest` symbols, the end counted as one.
@@ -140,6 +146,13 @@ class MemorySequences:
         engine = MemorySequences.__new__(MemorySequences)
         engine._keep(cut_text(self._text, self._starts, shorter), shorter, self._alphabet)
         return engine
+
+    def recall(self, key: object, make: Callable[[], State]) -> State:
+        """Return what is kept for a public key as long as the key lives, made at first. Private."""
+        if key not in self._states:
+            self._states[key] = make()
+        state: State = self._states[key]
+        return state
 
     def contexts(self) -> MemoryContexts:
         """Return a walk over contexts that grow to the left, from the empty one."""

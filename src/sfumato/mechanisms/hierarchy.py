@@ -84,7 +84,7 @@ class Hierarchy:
         """Where each level begins in the flat order, and the end of the last."""
         return (0, *np.cumsum(self.widths).tolist())
 
-    def split(self, nodes: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def split(self, nodes: NDArray[Scalar]) -> list[NDArray[Scalar]]:
         """Return the levels of a flat array of nodes, as views, from the root to the leaves."""
         if nodes.shape != (self.size,):
             raise ValueError(f"nodes must have the shape ({self.size},); got {nodes.shape}")

@@ -208,7 +208,8 @@ def _compare_entries(mine: Entry | None, theirs: Entry | None) -> None:
 
 def _same(mine: Any, theirs: Any) -> bool:
     """Tell whether two plain documents are written alike; for Python 1, 1.0 and True are equal."""
-    return canonical(mine) == canonical(theirs)
+    # Plain documents that print alike are written alike, and printing is much quicker.
+    return repr(mine) == repr(theirs) or canonical(mine) == canonical(theirs)
 
 
 class Prompter:

@@ -1,8 +1,7 @@
 """The shape of a suffix tree while it grows, level by level.
 
-The shape follows from what the splits said and from the size of the alphabet, so that the same
-class leads the private data down the tree and later rebuilds it from the transcript. It never
-holds a count.
+The shape follows from what the splits said and from the size of the alphabet. It never holds a
+count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The shape of a tree of n-grams while it grows to the right, and its use as a suffix model.
 
-The shape follows from the noisy counts alone; the same class leads the private data down the tree
-and rebuilds it from the transcript.
+The shape follows from the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -36,22 +35,20 @@ class GramTree:
         self.fan_out = alphabet + 1
         self.threshold = threshold
         self._most = most_cells
+        #: For every length, which of its strings are expanded; the empty one always is.
+        self.levels: list[Bits] = [np.ones(1, dtype=bool)]
         self._parents: list[tuple[int, ...]] = [()]
         self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
-
-    def root(self) -> Bits:
-        """Return that the empty string is expanded, as it always is."""
-        return np.ones(1, dtype=bool)
 
     @property
     def frontier(self) -> int:
         """How many strings the level that is counted next has."""
         return len(self._parents) * self.fan_out
 
-    def add(self, counts: NDArray[np.int64]) -> Bits:
-        """Take the noisy counts of a level, and return which of its strings are expanded.
+    def add(self, counts: NDArray[np.int64]) -> None:
+        """Take the noisy counts of a level, and expand its strings whose counts are large.
 
-        Where the next level would be too large, none is.
+        Where the next level would be too large, none is expanded.
         """
         families = counts.reshape(-1, self.fan_out).astype(np.float64)
         for context, family in zip(self._parents, families, strict=True):
@@ -63,7 +60,7 @@ class GramTree:
         self._parents = [
             (*self._parents[row], column) for row, column in np.argwhere(large).tolist()
         ]
-        return np.asarray(large.ravel())
+        self.levels.append(np.asarray(large.ravel()))
 
     def model(self) -> SuffixModel:
         """Return the model whose contexts are the expanded strings.

@@ -14,18 +14,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.engines.counts import SequenceCounts
 from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.mechanisms.quantile import quantile_sensitivity
 from sfumato.mechanisms.sparse_vector import AboveThreshold
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.loss import pure_within
+from sfumato.privacy.program import Program, Start, Step
+from sfumato.sequence.queries import LengthSurplus
 
-__all__ = ["LABEL", "QUANTILE", "candidates", "chosen", "margin", "measure_limit", "search"]
+__all__ = ["LABEL", "QUANTILE", "candidates", "find_limit", "margin", "search"]
 
 #: The share of sequences that are to be kept whole.
 QUANTILE = Fraction(19, 20)
@@ -75,19 +73,15 @@ def margin(epsilon: Fraction, largest: int, relation: Relation) -> float:
     return (hidden + fresh) / QUANTILE.denominator
 
 
-def measure_limit(budget: Budget, counts: SequenceCounts, largest: int, epsilon: Fraction) -> int:
-    """Find the limit that keeps about 19 of 20 sequences whole.
+def find_limit(budget: Budget, largest: int) -> Program[int]:
+    """Return the limit that keeps about 19 of 20 sequences whole, and spend the whole slice.
 
     Parameters
     ----------
     budget
-        What pays for it; its relation decides the sensitivity.
-    counts
-        The sequences.
+        The slice that is spent.
     largest
         The largest candidate. Public.
-    epsilon
-        The pure loss of the search.
 
     Notes
     -----
@@ -95,20 +89,9 @@ def measure_limit(budget: Budget, counts: SequenceCounts, largest: int, epsilon:
     removed, and by 20 when it is replaced; ε-DP by the sparse vector technique, however many
     candidates are tried (docs/proofs/suffix-tree.md).
     """
-    run = budget.start(search(epsilon, budget.relation), label=LABEL)
-    for candidate, answer in zip(candidates(largest), _answers(counts, largest), strict=True):
-        if run.step(int(answer)):
-            return candidate
-    return candidates(largest)[-1]
-
-
-def chosen(transcript: Transcript, largest: int) -> int:
-    """Return the limit that a transcript tells: the last candidate that was tried."""
-    return candidates(largest)[len(transcript.steps(LABEL)) - 1]
-
-
-def _answers(counts: SequenceCounts, largest: int) -> NDArray[np.int64]:
-    """Return b·#{length ≤ c} − a·n for every candidate c and the quantile a/b. Private."""
-    at_most = counts.lengths(np.array(candidates(largest), dtype=np.int64))
-    answers = QUANTILE.denominator * at_most - QUANTILE.numerator * counts.rows
-    return np.asarray(answers, dtype=np.int64)
+    primitive = search(pure_within(budget.remaining), budget.relation)
+    run = yield Start(budget, primitive, LABEL)
+    for candidate in candidates(largest):
+        if (yield Step(run, LengthSurplus(candidate, QUANTILE))):
+            break
+    return candidate

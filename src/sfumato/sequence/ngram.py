@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sfumato.data.sequences import Sequences, SequencesPublic
+from sfumato.data.sequences import SequencesPublic
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.sequence.context_tree import MOST_CELLS
 from sfumato.sequence.gram_tree import GramTree
 from sfumato.sequence.model import SequenceModel
-from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise, margin, slice_epsilon
+from sfumato.sequence.queries import GramCounts
+from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise, margin
 
 __all__ = ["NGram"]
 
@@ -100,30 +101,21 @@ class NGram(SequenceMethod[SequenceModel]):
             sizes=self.sizes(public) if self.grams > 1 else (),
         )
 
-    def _measure(self, data: Sequences, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
+        """Ask length by length for the counts of the strings that were expanded."""
         labels = [_label(length) for length in range(1, self.grams + 1)]
-        limit, counts, slices = self.slices(data, budget, labels, [Fraction(1)] * self.grams)
-        tree, walk = self._tree(limit, public), counts.grams()
-        walk.descend(tree.root())
-        for label, part in zip(labels, slices, strict=True):
+        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.grams)
+        tree = self._tree(limit, public)
+        for length, (label, part) in enumerate(zip(labels, slices, strict=True), 1):
             if tree.frontier == 0:
                 break
-            private = walk.counts()
-            noise = leaf_noise(private.shape, limit, slice_epsilon(part), part.relation)
-            walk.descend(tree.add(part.measure(noise, private, label=label)))
-
-    def _build(self, public: SequencesPublic, transcript: Transcript) -> SequenceModel:
-        limit = self.limit(transcript)
-        tree = self._tree(limit, public)
-        for length in range(1, self.grams + 1):
-            if tree.frontier:
-                tree.add(transcript[_label(length)])
-        noise = self._noise(1, limit, public)
+            noise = self._noise(tree.frontier, limit, public)
+            tree.add((yield Ask(part, noise, GramCounts(tree, limit, length), label)))
+        yield FINISH
         return SequenceModel(
             public,
             tree.model(),
             limit=limit,
-            deviation=noise.standard_deviation,
+            deviation=self._noise(1, limit, public).standard_deviation,
             origin="tree of n-grams",
         )

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import ClassVar, TypeVar
 
 from sfumato.data.sequences import Sequences, SequencesPublic
-from sfumato.engines.counts import SequenceCounts
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
@@ -17,8 +16,8 @@ from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, OrNone, Whole, parameter
 from sfumato.privacy.plan import PlanStep, Size
+from sfumato.privacy.program import Program
 from sfumato.privacy.release import Release
-from sfumato.privacy.transcript import Transcript
 from sfumato.sequence import length_limit
 
 __all__ = [
@@ -64,15 +63,13 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
         """Return the share of the budget that is left once the limit is known."""
         return 1 - exact_share(self.limit_share) if self.longest is None else Fraction(1)
 
-    def slices(
-        self, data: Sequences, budget: Budget, names: Sequence[str], weights: Sequence[Fraction]
-    ) -> tuple[int, SequenceCounts, list[Budget]]:
-        """Return the limit, the sequences cut to it, and slices of what is left of the budget.
+    def take_slices(
+        self, budget: Budget, names: Sequence[str], weights: Sequence[Fraction]
+    ) -> Program[tuple[int, list[Budget]]]:
+        """Return the length limit, declared or chosen, and slices of what is left of the budget.
 
         Parameters
         ----------
-        data
-            The sequences.
         budget
             The whole budget; if the limit is chosen, that is paid here.
         names, weights
@@ -81,21 +78,12 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
         total = sum(weights, Fraction(0))
         shares = [self.left() * weight / total for weight in weights]
         if self.longest is not None:
-            limit, parts = self.longest, budget.split(names, shares)
-        else:
-            first, *parts = budget.split(
-                [length_limit.LABEL, *names], [exact_share(self.limit_share), *shares]
-            )
-            limit = length_limit.measure_limit(
-                first, data.counts, self.largest_limit, slice_epsilon(first)
-            )
-        return limit, data.counts.cut(limit), parts
-
-    def limit(self, transcript: Transcript) -> int:
-        """Return the length limit, declared or chosen."""
-        if self.longest is not None:
-            return self.longest
-        return length_limit.chosen(transcript, self.largest_limit)
+            return self.longest, budget.split(names, shares)
+        first, *parts = budget.split(
+            [length_limit.LABEL, *names], [exact_share(self.limit_share), *shares]
+        )
+        limit = yield from length_limit.find_limit(first, self.largest_limit)
+        return limit, parts
 
     def record_epsilon(self, public: SequencesPublic) -> tuple[Fraction, Relation]:
         """Return ε for one sequence, and its relation."""

@@ -7,21 +7,20 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import noise as randomness
-from sfumato.data.sequences import Sequences, SequencesPublic
-from sfumato.engines.counts import SequenceCounts
-from sfumato.mechanisms.privtree import TreeSplits, grow
+from sfumato.data.sequences import SequencesPublic
+from sfumato.mechanisms.privtree import TreeSplits, grow_tree
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.sequence.combining import Noisy, combined
 from sfumato.sequence.context_tree import MOST_CELLS, ContextTree
 from sfumato.sequence.generation import extended
 from sfumato.sequence.model import SequenceModel
+from sfumato.sequence.queries import ContextFrontier, Followers
 from sfumato.sequence.sequence_method import (
     SequenceMethod,
     exact_share,
@@ -42,43 +41,6 @@ UPPER = {"symbols": Fraction(1), "pairs": Fraction(2)}
 LEAF_WEIGHT = Fraction(13)
 #: No context has more symbols than this, unless more are asked for.
 MOST_LEVELS = 100
-
-
-class _Growing:
-    """The contexts of the private sequences while the tree grows. Private."""
-
-    def __init__(self, counts: SequenceCounts, tree: ContextTree) -> None:
-        self._walk = counts.contexts()
-        self._tree = tree
-        self._histograms = self._walk.histograms()
-        self._leaves: list[NDArray[np.int64]] = []
-        #: The histograms of what was split, for the first levels. Private.
-        self.upper: list[NDArray[np.int64]] = []
-
-    @property
-    def parents(self) -> NDArray[np.intp]:
-        """Where the parent of each askable context was in the frontier before."""
-        return self._tree.parents
-
-    def scores(self) -> NDArray[np.int64]:
-        """Return how often something else than the most frequent symbol follows each context."""
-        asked = self._histograms[self._tree.askable]
-        return np.asarray(asked.sum(axis=1) - asked.max(axis=1, initial=0), dtype=np.int64)
-
-    def descend(self, split: NDArray[np.bool_]) -> None:
-        """Keep the histograms of what is not split and go on to the children of what is."""
-        whole = self._tree.descend(split)
-        self._leaves.append(self._histograms[~whole])
-        if len(self.upper) < len(UPPER) and whole.any():
-            self.upper.append(self._histograms[whole])
-        self._walk.descend(whole)
-        self._histograms = self._walk.histograms()
-
-    def leaves(self) -> NDArray[np.int64]:
-        """Return the histograms of all leaves, once the tree is grown."""
-        left = self._histograms if self._tree.frontier else self._histograms[:0]
-        self._tree.finish()
-        return np.concatenate([*self._leaves, left])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +108,19 @@ class SuffixTree(SequenceMethod[SequenceModel]):
             tree = even if self.repair == "clip" else max(even, Fraction(1, 5))
         return tree, 1 - tree
 
-    def _levels(self, limit: int) -> int:
-        # A context is what came before some symbol, the start included: at most `limit` long.
-        return min(limit, MOST_LEVELS if self.levels is None else self.levels)
+    def _splits(self, public: SequencesPublic, limit: int) -> TreeSplits:
+        """Return the primitive that decides which contexts are split."""
+        epsilon, relation = self.record_epsilon(public)
+        return TreeSplits(
+            epsilon=epsilon * self.left() * self.shares(public)[0],
+            fan_out=public.symbols + 1,
+            # A context is what came before some symbol, the start included: at most `limit` long.
+            levels=min(limit, MOST_LEVELS if self.levels is None else self.levels),
+            sensitivity=limit,
+            threshold=self.threshold,
+            relation=relation,
+            noise=self.noise,
+        )
 
     def plan(self, public: SequencesPublic) -> Plan:
         """Return what tree and histograms will cost, and how much noise they get."""
@@ -156,15 +128,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         epsilon, relation = self.record_epsilon(public)
         limit, each = self.per_limit()
         tree, leaves = (self.left() * share for share in self.shares(public))
-        splits = TreeSplits(
-            epsilon=epsilon * tree,
-            fan_out=public.symbols + 1,
-            levels=self._levels(limit),
-            sensitivity=limit,
-            threshold=self.threshold,
-            relation=relation,
-            noise=self.noise,
-        )
+        splits = self._splits(public, limit)
         weighed = sum(UPPER.values(), LEAF_WEIGHT) if self.repair == "shrink" else LEAF_WEIGHT
         noise = leaf_noise((1,), limit, epsilon * leaves * LEAF_WEIGHT / weighed, relation)
         # P(|Laplace(λ)| > 3λ) = e^−3 < 1/20.
@@ -207,71 +171,54 @@ class SuffixTree(SequenceMethod[SequenceModel]):
             "nothing is spent on it.",
         )
 
-    def _measure(self, data: Sequences, budget: Budget) -> None:
-        public = data.public
-        limit, counts, (splits, histograms) = self.slices(
-            data, budget, [SPLITS, HISTOGRAMS], self.shares(public)
+    def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
+        """Ask level by level which contexts are split, then what follows them."""
+        limit, (splits, histograms) = yield from self.take_slices(
+            budget, [SPLITS, HISTOGRAMS], self.shares(public)
         )
         tree = ContextTree(public.symbols)
-        growing = _Growing(counts, tree)
-        grow(
-            splits,
-            growing,
-            fan_out=public.symbols + 1,
-            levels=self._levels(limit),
-            sensitivity=limit,
-            threshold=self.threshold,
-            noise=self.noise,
-            label=SPLITS,
-        )
-        private = {LEAVES: growing.leaves(), **dict(zip(UPPER, growing.upper, strict=False))}
-        weights = self._weights(tree)
-        parts = histograms.split(list(weights), list(weights.values()))
-        for label, part in zip(weights, parts, strict=True):
-            values = private[label]
-            primitive = leaf_noise(values.shape, limit, slice_epsilon(part), part.relation)
-            part.measure(primitive, values, label=label)
-
-    def _build(self, public: SequencesPublic, transcript: Transcript) -> SequenceModel:
-        limit = self.limit(transcript)
-        tree = ContextTree(public.symbols)
-        # Without levels nothing was asked.
-        for split in transcript.steps(SPLITS) if SPLITS in transcript else ():
-            tree.descend(split)
+        root = ContextFrontier.of(tree, limit)
+        yield from grow_tree(splits, root, self._splits(public, limit), SPLITS)
         tree.finish()
-        measured = self._measured(public, limit, tree, transcript)
-        leaves = measured.pop(LEAVES)
-        if self.repair == "clip":
-            model = SuffixModel(tree.children(), clipped(tree, leaves.counts))
-        else:
-            counts, variances = combined(tree, leaves, list(measured.values()))
-            histograms = shrunk(tree, counts, variances) * (leaves.deviation or 1.0)
-            # The seed is public and always the same; drawing is post-processing.
-            model = extended(
-                SuffixModel(tree.children(), histograms), limit, randomness.generator(0)
-            )
+        queries = self._histograms(tree, limit)
+        weights = [UPPER.get(label, LEAF_WEIGHT) for label in queries]
+        parts = histograms.split(list(queries), weights)
+        noises = [
+            leaf_noise(query.shape, limit, slice_epsilon(part), part.relation)
+            for part, query in zip(parts, queries.values(), strict=True)
+        ]
+        measured = yield [
+            Ask(part, noise, query, label)
+            for part, noise, (label, query) in zip(parts, noises, queries.items(), strict=True)
+        ]
+        yield FINISH
+        *upper, leaves = [
+            Noisy(values.astype(np.float64), noise.standard_deviation)
+            for values, noise in zip(measured, noises, strict=True)
+        ]
         return SequenceModel(
-            public, model, limit=limit, deviation=leaves.deviation, origin="suffix tree"
+            public,
+            self._model(tree, limit, leaves, upper),
+            limit=limit,
+            deviation=leaves.deviation,
+            origin="suffix tree",
         )
 
-    def _weights(self, tree: ContextTree) -> dict[str, Fraction]:
-        """Return the weights of the histograms that are measured, once the tree is known."""
-        if self.repair == "clip":
-            return {LEAVES: Fraction(1)}
+    def _histograms(self, tree: ContextTree, limit: int) -> dict[str, Followers]:
+        """Return what is asked of a whole tree: about its upper contexts, and lastly its leaves."""
         # The last level is never split.
-        upper = list(UPPER.items())[: len(tree.levels) - 1]
-        return {**dict(upper), LEAVES: LEAF_WEIGHT}
+        upper = list(UPPER)[: len(tree.levels) - 1] if self.repair == "shrink" else []
+        nodes = {label: {level: tree.levels[level]} for level, label in enumerate(upper)}
+        nodes[LEAVES] = {level: ~split for level, split in enumerate(tree.levels)}
+        return {label: Followers(tree, limit, chosen) for label, chosen in nodes.items()}
 
-    def _measured(
-        self, public: SequencesPublic, limit: int, tree: ContextTree, transcript: Transcript
-    ) -> dict[str, Noisy]:
-        """Return the noisy histograms, each with the noise it got."""
-        epsilon, relation = self.record_epsilon(public)
-        weights = self._weights(tree)
-        whole = epsilon * self.left() * self.shares(public)[1] / sum(weights.values())
-        found = {}
-        for label, weight in weights.items():
-            noise = leaf_noise((1,), limit, whole * weight, relation)
-            values = transcript[label].astype(np.float64)
-            found[label] = Noisy(values, noise.standard_deviation)
-        return found
+    def _model(
+        self, tree: ContextTree, limit: int, leaves: Noisy, upper: list[Noisy]
+    ) -> SuffixModel:
+        """Return the model that noisy histograms make."""
+        if self.repair == "clip":
+            return SuffixModel(tree.children(), clipped(tree, leaves.counts))
+        counts, variances = combined(tree, leaves, upper)
+        histograms = shrunk(tree, counts, variances) * (leaves.deviation or 1.0)
+        # The seed is public and always the same; drawing is post-processing.
+        return extended(SuffixModel(tree.children(), histograms), limit, randomness.generator(0))

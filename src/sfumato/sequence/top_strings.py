@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.data.sequences import Sequences, SequencesPublic
-from sfumato.engines.counts import Suffixes
+from sfumato.data.sequences import SequencesPublic
 from sfumato.mechanisms.choose import Choose
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 from sfumato.sequence.frequent_strings import FrequentStrings
+from sfumato.sequence.queries import CandidateCounts, Candidates
 from sfumato.sequence.sequence_method import SequenceMethod, slice_epsilon
 
 __all__ = ["TopStrings"]
@@ -26,25 +23,9 @@ __all__ = ["TopStrings"]
 #: The most candidates of one choice.
 MOST_CANDIDATES = 2**22
 
-String = tuple[int, ...]
-
 
 def _label(place: int) -> str:
     return f"string {place + 1}"
-
-
-class _Candidates:
-    """The strings that may be chosen next: public, as they follow from what was chosen."""
-
-    def __init__(self, alphabet: int) -> None:
-        self.alphabet = alphabet
-        self.strings: list[String] = [(symbol,) for symbol in range(alphabet)]
-
-    def take(self, place: int) -> String:
-        """Replace a candidate by its extensions, which come last, and return it."""
-        string = self.strings.pop(place)
-        self.strings += [(*string, symbol) for symbol in range(self.alphabet)]
-        return string
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,23 +108,15 @@ class TopStrings(SequenceMethod[FrequentStrings]):
             ),
         )
 
-    def _measure(self, data: Sequences, budget: Budget) -> None:
+    def program(self, public: SequencesPublic, budget: Budget) -> Program[FrequentStrings]:
+        """Ask for one string after another."""
         labels = [_label(place) for place in range(self.strings)]
-        limit, cut, slices = self.slices(data, budget, labels, [Fraction(1)] * self.strings)
-        candidates, suffixes = _Candidates(data.public.symbols), cut.suffixes()
-        counts = _extensions(suffixes, ())
-        for label, part in zip(labels, slices, strict=True):
-            choice = self._choice(len(counts), limit, slice_epsilon(part), part.relation)
-            place = int(part.measure(choice, counts, label=label))
-            chosen = candidates.take(place)
-            counts = np.concatenate([np.delete(counts, place), _extensions(suffixes, chosen)])
-
-    def _build(self, public: SequencesPublic, transcript: Transcript) -> FrequentStrings:
-        candidates = _Candidates(public.symbols)
-        chosen = [candidates.take(int(transcript[_label(place)])) for place in range(self.strings)]
-        return FrequentStrings(public, chosen, limit=self.limit(transcript))
-
-
-def _extensions(suffixes: Suffixes, string: String) -> NDArray[np.int64]:
-    """Return how often each extension of a string by one symbol occurs. Private."""
-    return np.asarray(suffixes.followers(string)[:-1], dtype=np.int64)
+        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.strings)
+        candidates = Candidates(public.symbols)
+        for choices, (label, part) in enumerate(zip(labels, slices, strict=True)):
+            choice = self._choice(
+                len(candidates.strings), limit, slice_epsilon(part), part.relation
+            )
+            query = CandidateCounts(candidates, limit, choices)
+            candidates.take(int((yield Ask(part, choice, query, label))))
+        return FrequentStrings(public, [string for _, string in candidates.chosen], limit=limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
@@ -10,30 +10,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import SHARE, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.grid_cells import NestedCells
 from sfumato.spatial.grid_size import (
     MOST_CELLS,
-    SIZE,
     SIZE_SHARE,
     GridShape,
     checked_shape,
-    counted_rows,
-    measure_rows,
+    count_points,
     rate_of,
-    require_planned,
     rounded_root,
     rows_noise,
     size_step,
 )
 from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.queries import GridCounts, SubCellCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
 
 __all__ = ["AdaptiveGrid"]
@@ -168,44 +165,26 @@ class AdaptiveGrid(SpatialMethod):
             sizes=self.sizes(public, self._cells_about(public)),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask for the coarse counts, then for those of the sub-cells that they call for."""
         points, rest = 0, budget
         if self.cells is None:
-            points, rest = measure_rows(data, budget)
-        shape = self.shape(public, points)
+            points, rest = yield from count_points(public, budget)
+        shape, noises = self.shape(public, points), self._noises(public)
         share = Fraction(self.share)
         first, second = rest.split([COARSE, FINE], [share, 1 - share])
-        coarse = measure_counts(first, data.counts.histogram(shape), moves=1, label=COARSE)
-        fine = data.counts.nested(shape, self.inner(public, coarse))
-        measure_counts(second, fine, moves=1, label=FINE)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        points = counted_rows(public, transcript) if self.cells is None else 0
-        shape = self.shape(public, points)
-        inner = self.inner(public, transcript[COARSE])
-        self._require_planned(public, transcript, shape, int((inner**2).sum()))
-        noises = self._noises(public)
-        counts = combined(transcript[COARSE], inner, transcript[FINE], noises)
+        coarse = yield Ask(first, replace(noises[0], shape=shape), GridCounts(shape), COARSE)
+        inner = self.inner(public, coarse)
+        sub_cells = (int((inner**2).sum()),)
+        fine = yield Ask(
+            second, replace(noises[1], shape=sub_cells), SubCellCounts(shape, inner), FINE
+        )
+        yield FINISH
         return SpatialHistogram(
             public,
-            NestedCells(public.bounds, inner, counts),
+            NestedCells(public.bounds, inner, combined(coarse, inner, fine, noises)),
             deviation=noises[1].standard_deviation,
         )
-
-    def _require_planned(
-        self, public: PointsPublic, transcript: Transcript, shape: tuple[int, int], fine: int
-    ) -> None:
-        """Raise unless the transcript holds what follows from the parameters and its answers."""
-        limit, relation = self.record_budget(public)
-        first, second = self._shares(public)
-        planned: list[tuple[str, Primitive]] = [
-            (COARSE, count_noise(shape, limit.share(first), relation)),
-            (FINE, count_noise((fine,), limit.share(second), relation)),
-        ]
-        if self._counts_rows(public):
-            planned.insert(0, (SIZE, rows_noise(limit, relation)))
-        require_planned(transcript, planned)
 
 
 def combined(

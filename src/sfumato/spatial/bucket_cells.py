@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.partition import bucket_starts
 from sfumato.spatial.grid_cells import Bounds, GridCells
 from sfumato.spatial.hilbert import hilbert_order
@@ -32,7 +33,7 @@ class Buckets:
     """
 
     def __init__(self, lengths: NDArray[np.integer], dimensions: int, bits: int) -> None:
-        self.dimensions = dimensions
+        self.dimensions, self.bits = dimensions, bits
         self.side = 1 << bits
         self.order = hilbert_order(dimensions, bits)
         self.starts = bucket_starts(lengths)
@@ -40,6 +41,11 @@ class Buckets:
 
     def __len__(self) -> int:
         return self.sizes.size
+
+    @cached_property
+    def tree(self) -> Hierarchy:
+        """The binary tree over the buckets."""
+        return Hierarchy(leaves=len(self), fan_out=2)
 
     def sums(self, along: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sum of the cells of each bucket, the cells being in the order of the curve."""

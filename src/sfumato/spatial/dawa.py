@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.partition import SPLIT_SHARE, DyadicPartition
 from sfumato.privacy.budget import Budget
@@ -18,13 +18,12 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Number, PureDP
 from sfumato.privacy.parameters import SHARE, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.bucket_cells import BucketCells, Buckets
 from sfumato.spatial.bucket_levels import level_shares, used_nodes
-from sfumato.spatial.grid_size import checked_shape, rate_of, require_planned
-from sfumato.spatial.hilbert import hilbert_order
+from sfumato.spatial.grid_size import checked_shape, rate_of
 from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.queries import BucketSums, CurveCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
 
 __all__ = ["DAWA"]
@@ -133,48 +132,37 @@ class DAWA(SpatialMethod):
             sizes=self.sizes(public, choice.cells),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        public = data.public
-        bits = self.bits(public)
-        grid = data.counts.histogram((1 << bits,) * public.dimensions)
-        along = grid.reshape(-1)[hilbert_order(public.dimensions, bits)]
-        choosing = Fraction(self.share)
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask for the buckets, then for the counts of some levels of the tree over them."""
+        bits, choosing = self.bits(public), Fraction(self.share)
         first, second = budget.split([PARTITION, COUNTS], [choosing, 1 - choosing])
-        lengths = first.measure(self._choice(public), along, label=PARTITION)
+        cells = CurveCounts(public.dimensions, bits)
+        lengths = yield Ask(first, self._choice(public), cells, PARTITION)
         buckets = Buckets(lengths, public.dimensions, bits)
-        tree = Hierarchy(leaves=len(buckets), fan_out=2)
+        tree = buckets.tree
         shares = level_shares(used_nodes(tree, buckets))
-        levels = tree.sums(buckets.sums(along))
-        borders = np.cumsum((0, *tree.widths))
-        slices = second.split([_name(level) for level in shares], list(shares.values()))
-        for level, part in zip(shares, slices, strict=True):
-            sums = levels[borders[level] : borders[level + 1]]
-            measure_counts(part, sums, moves=1, label=_name(level))
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        buckets = Buckets(transcript[PARTITION], public.dimensions, self.bits(public))
-        tree = Hierarchy(leaves=len(buckets), fan_out=2)
-        noises = self._noises(public, tree, level_shares(used_nodes(tree, buckets)))
-        planned: list[tuple[str, Primitive]] = [(PARTITION, self._choice(public))]
-        planned += [(_name(level), noise) for level, noise in noises.items()]
-        require_planned(transcript, planned)
-        measured = np.concatenate(
-            [
-                transcript[_name(level)] if level in noises else np.zeros(width, dtype=np.int64)
-                for level, width in enumerate(tree.widths)
-            ]
-        )
-        counts = tree.leaf_values(tree.infer(measured, _variances(tree, noises)))
+        noises = self._noises(public, tree, shares)
+        labels = [f"level {level}" for level in shares]
+        counted = yield [
+            Ask(part, noises[level], BucketSums(buckets, level), label)
+            for level, part, label in zip(
+                shares, second.split(labels, list(shares.values())), labels, strict=True
+            )
+        ]
+        yield FINISH
+        measured = np.zeros(tree.size)
+        levels = tree.split(measured)
+        for level, counts in zip(shares, counted, strict=True):
+            levels[level][:] = counts
         return SpatialHistogram(
             public,
-            BucketCells(public.bounds, buckets, counts),
+            BucketCells(
+                public.bounds,
+                buckets,
+                tree.leaf_values(tree.infer(measured, _variances(tree, noises))),
+            ),
             deviation=noises[tree.height].standard_deviation,
         )
-
-
-def _name(level: int) -> str:
-    """Return the label of a level in transcripts; the root is level 0."""
-    return f"level {level}"
 
 
 def _variances(tree: Hierarchy, noises: dict[int, CountNoise]) -> list[float]:

@@ -7,24 +7,21 @@ taken in whole numbers, so that every machine makes the same grid of the same tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any
 
-import numpy as np
-
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, ask_counts, count_noise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.parameters import Constraint, Whole, is_list
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
+from sfumato.spatial.queries import PointCount
 from sfumato.spatial.spatial_method import count_step
 
 __all__ = [
@@ -33,12 +30,10 @@ __all__ = [
     "SIZE_SHARE",
     "GridShape",
     "checked_shape",
-    "counted_rows",
+    "count_points",
     "even_shape",
     "largest_side",
-    "measure_rows",
     "rate_of",
-    "require_planned",
     "rounded_root",
     "rows_noise",
     "size_step",
@@ -193,13 +188,13 @@ def rows_noise(limit: Loss, relation: Relation) -> CountNoise:
     return count_noise((1,), limit.share(SIZE_SHARE), relation)
 
 
-def measure_rows(data: Points, budget: Budget) -> tuple[int, Budget]:
+def count_points(public: PointsPublic, budget: Budget) -> Program[tuple[int, Budget]]:
     """Return the number of points, public or noisy, and the budget that is left for the grid.
 
     Parameters
     ----------
-    data
-        The private points.
+    public
+        The public part of the points.
     budget
         The whole budget of the method.
 
@@ -207,22 +202,8 @@ def measure_rows(data: Points, budget: Budget) -> tuple[int, Budget]:
     -----
     Privacy: one record moves the number of points by 1; it is measured with geometric noise.
     """
-    rows = data.public.rows
-    if rows is not None:
-        return rows, budget
+    if public.rows is not None:
+        return public.rows, budget
     size, rest = budget.split([SIZE, REST], [SIZE_SHARE, 1 - SIZE_SHARE])
-    exactly = np.array([data.counts.rows], dtype=np.int64)
-    return int(measure_counts(size, exactly, moves=1, label=SIZE)[0]), rest
-
-
-def counted_rows(public: PointsPublic, transcript: Transcript) -> int:
-    """Return the number of points that `measure_rows` returned, from the transcript."""
-    return public.rows if public.rows is not None else int(transcript[SIZE][0])
-
-
-def require_planned(transcript: Transcript, planned: Sequence[tuple[str, Primitive]]) -> None:
-    """Raise unless a transcript holds what was planned, in this order, and nothing else."""
-    if [(label, one.signature()) for label, one in planned] != [
-        (entry.label, entry.signature) for entry in transcript
-    ]:
-        raise ValueError("the transcript is not one of this method with these parameters")
+    noisy = yield ask_counts(size, PointCount(), (1,), label=SIZE)
+    return int(noisy[0]), rest

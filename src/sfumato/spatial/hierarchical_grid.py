@@ -7,18 +7,17 @@ from math import prod
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
-from sfumato.mechanisms.hierarchy import Hierarchy
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.grid_cells import GridCells
-from sfumato.spatial.grid_size import MOST_CELLS, checked_shape, require_planned
+from sfumato.spatial.grid_size import MOST_CELLS, checked_shape
 from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.queries import NestedGridCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
 
 __all__ = ["HierarchicalGrid"]
@@ -88,16 +87,14 @@ class HierarchicalGrid(SpatialMethod):
             branching = branching // 2 if branching > 64 else branching - 1
         return branching, levels
 
-    def tree(self, public: PointsPublic) -> Hierarchy:
-        """Return the tree over the cells of the finest grid, in nested order."""
-        branching, levels = self.branches(public)
-        fan_out = branching**public.dimensions
-        return Hierarchy(leaves=fan_out**levels, fan_out=fan_out)
+    def grids(self, public: PointsPublic) -> NestedGridCounts:
+        """Return the query for the counts of all grids."""
+        return NestedGridCounts(public.dimensions, *self.branches(public))
 
     def _noise(self, public: PointsPublic) -> CountNoise:
         """Return the noise on all nodes below the root."""
         limit, relation = self.record_budget(public)
-        tree = self.tree(public)
+        tree = self.grids(public).tree
         return count_noise((tree.size - 1,), limit, relation, moves=tree.height)
 
     def trial(self) -> Self:
@@ -124,51 +121,15 @@ class HierarchicalGrid(SpatialMethod):
             sizes=self.sizes(public, prod(self._noise(public).shape)),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        public = data.public
-        branching, levels = self.branches(public)
-        counts = data.counts.histogram((branching**levels,) * public.dimensions)
-        tree = self.tree(public)
-        # The root is left out: it is not needed, and every level costs its share.
-        sums = tree.sums(nested_order(counts, branching, levels))[1:]
-        measure_counts(budget, sums, moves=tree.height, label=NODES)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        branching, levels = self.branches(public)
-        tree, noise = self.tree(public), self._noise(public)
-        require_planned(transcript, [(NODES, noise)])
-        measured = np.concatenate([[0.0], transcript[NODES]])
-        values = tree.leaf_values(tree.infer(measured, [np.inf] + [1.0] * tree.height))
-        grid = from_nested_order(values, branching, levels, public.dimensions)
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask for the counts of all grids at once."""
+        grids, noise = self.grids(public), self._noise(public)
+        counts = yield Ask(budget, noise, grids, NODES)
+        yield FINISH
+        tree = grids.tree
+        # The root is not measured: it is not needed, and every level costs its share.
+        nodes = tree.infer(np.concatenate([[0.0], counts]), [np.inf] + [1.0] * tree.height)
+        grid = grids.grid(tree.leaf_values(nodes))
         return SpatialHistogram(
             public, GridCells(public.bounds, grid), deviation=noise.standard_deviation
         )
-
-
-def nested_order(grid: NDArray[np.int64], branching: int, levels: int) -> NDArray[np.int64]:
-    """Return the cells of a grid so that those of each coarser cell stand together.
-
-    Parameters
-    ----------
-    grid
-        The grid, branching^levels cells along each axis.
-    branching, levels
-        How the coarser grids are nested.
-
-    Examples
-    --------
-    >>> nested_order(np.arange(16).reshape(4, 4), 2, 2).tolist()
-    [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]
-    """
-    digits = grid.reshape((branching,) * (levels * grid.ndim))
-    order = [axis * levels + level for level in range(levels) for axis in range(grid.ndim)]
-    return np.ascontiguousarray(digits.transpose(order)).reshape(-1)
-
-
-def from_nested_order(
-    cells: NDArray[np.float64], branching: int, levels: int, dimensions: int
-) -> NDArray[np.float64]:
-    """Return the grid whose cells `nested_order` put in order."""
-    digits = cells.reshape((branching,) * (levels * dimensions))
-    order = [level * dimensions + axis for axis in range(dimensions) for level in range(levels)]
-    return np.ascontiguousarray(digits.transpose(order)).reshape((branching**levels,) * dimensions)

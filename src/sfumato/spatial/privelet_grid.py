@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from sfumato.data.points import Points, PointsPublic
+from sfumato.data.points import PointsPublic
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
-from sfumato.mechanisms.privelet import generalised_sensitivity, padded_shape
-from sfumato.mechanisms.wavelet import measure_privelet, repair_privelet
+from sfumato.mechanisms.privelet import generalised_sensitivity, inverse_haar, padded_shape
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OrNone, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.grid_cells import GridCells
-from sfumato.spatial.grid_size import GridShape, checked_shape, even_shape, require_planned
+from sfumato.spatial.grid_size import GridShape, checked_shape, even_shape
 from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.queries import HaarCoefficients
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
 
 __all__ = ["Privelet"]
@@ -93,18 +93,15 @@ class Privelet(SpatialMethod):
             sizes=self.sizes(public, math.prod(shape)),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        counts = data.counts.histogram(self.shape(data.public))
-        measure_privelet(budget, counts, label=COEFFICIENTS)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        noise = self._noise(public)
-        require_planned(transcript, [(COEFFICIENTS, noise)])
-        grid = repair_privelet(transcript[COEFFICIENTS], shape=self.shape(public))
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask for all coefficients at once."""
+        shape, noise = self.shape(public), self._noise(public)
+        coefficients = yield Ask(budget, noise, HaarCoefficients(shape), COEFFICIENTS)
+        yield FINISH
         return SpatialHistogram(
             public,
-            GridCells(public.bounds, grid),
-            deviation=noise.standard_deviation * cell_deviation(grid.shape),
+            GridCells(public.bounds, inverse_haar(coefficients, shape)),
+            deviation=noise.standard_deviation * cell_deviation(shape),
         )
 
 

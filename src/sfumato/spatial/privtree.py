@@ -10,25 +10,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.mechanisms.laplace import LARGEST_COUNT
-from sfumato.mechanisms.privtree import Noise, TreeSplits, grow
+from sfumato.mechanisms.privtree import Noise, TreeSplits, grow_tree
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.cells import TreeCells
-from sfumato.spatial.growing import GrowingCells
 from sfumato.spatial.histogram import SpatialHistogram
-from sfumato.spatial.spatial_method import (
-    SpatialMethod,
-    count_step,
-    points_about,
-    require_planned,
-)
-from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of, node_counts
+from sfumato.spatial.queries import CellFrontier, NodeCounts
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
+from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of
 from sfumato.spatial.tree_repair import LEAST, WHOLE, consistent, settled, weights
 from sfumato.spatial.tree_shape import TreeShape
 
@@ -167,39 +162,22 @@ class PrivTree(SpatialMethod):
             sizes=self.sizes(public, cells),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask level by level which cells are split, then for the counts of nodes of the tree."""
         share = Fraction(self.tree_share)
         tree, counting = budget.split(["tree", "counts"], [share, 1 - share])
-        splits = self.splits(public)
-        growing = GrowingCells(data.counts, halvings_of(self.fan_out, public))
-        grow(
-            tree,
-            growing,
-            fan_out=splits.fan_out,
-            levels=splits.levels,
-            threshold=splits.threshold,
-            noise=splits.noise,
-            label=SPLITS,
-        )
-        # From here on the tree is what was said: public.
-        shape = TreeShape(growing.splits, halvings_of(self.fan_out, public), public.axes)
-        given = self._weights(shape)
-        counted = np.flatnonzero(given)
-        values = given[counted] * node_counts(data.counts, shape, counted)
-        whole = self._whole
-        measure_counts(counting, values, moves=whole, largest=whole, label=COUNTS)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
         halvings = halvings_of(self.fan_out, public)
-        shape = TreeShape(transcript.steps(SPLITS), halvings, public.axes)
-        given = self._weights(shape)
-        counted = np.flatnonzero(given)
+        levels = yield from grow_tree(tree, CellFrontier(halvings), self.splits(public), SPLITS)
+        shape = TreeShape(levels, halvings, public.axes)
+        weights = self._weights(shape)
+        counted = np.flatnonzero(weights)
+        given = weights[counted]
         noise = self.count_noise(public, counted.size)
-        require_planned(transcript, (SPLITS, COUNTS), (self.splits(public), noise))
+        noisy = yield Ask(counting, noise, NodeCounts(shape, counted, given), COUNTS)
+        yield FINISH
         measured, variances = np.zeros(shape.nodes), np.full(shape.nodes, np.inf)
-        measured[counted] = transcript[COUNTS] / given[counted]
-        variances[counted] = (self._whole / given[counted]) ** 2
+        measured[counted] = noisy / given
+        variances[counted] = (self._whole / given) ** 2
         deviation = noise.standard_deviation / self._whole
         spread = deviation * float(np.sqrt(np.median(variances[shape.leaves])))
         leaves, notes = measured[shape.leaves], [DENSE]

@@ -9,22 +9,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.points import Points, PointsPublic
+from sfumato.data.points import PointsPublic
 from sfumato.mechanisms.count_noise import count_noise
 from sfumato.mechanisms.laplace import LARGEST_COUNT, GeometricNoise
 from sfumato.mechanisms.privtree import MOST_NODES
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.cells import TreeCells
 from sfumato.spatial.histogram import SpatialHistogram
-from sfumato.spatial.spatial_method import (
-    SpatialMethod,
-    count_step,
-    points_about,
-    require_planned,
-)
+from sfumato.spatial.queries import CellCounts
+from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
 from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of
 from sfumato.spatial.tree_repair import consistent
 from sfumato.spatial.tree_shape import TreeShape, children
@@ -118,37 +114,28 @@ class SimpleTree(SpatialMethod):
             sizes=self.sizes(public, cells),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask level by level for the counts of the children of what was split."""
         halvings = halvings_of(self.fan_out, public)
-        prefixes, asked = np.zeros(1, dtype=np.uint64), 0
-        slices = budget.split([_label(level) for level in range(self.levels)])
-        for level, part in enumerate(slices):
-            asked += len(prefixes)
-            if not len(prefixes) or asked > MOST_NODES:
+        prefixes, measured = np.zeros(1, dtype=np.uint64), list[NDArray[np.int64]]()
+        labels = [f"level {level + 1}" for level in range(self.levels)]
+        for level, part in enumerate(budget.split(labels)):
+            if not len(prefixes) or sum(map(len, measured)) + len(prefixes) > MOST_NODES:
                 break
-            noisy = part.measure(
-                self.level_noise(public, len(prefixes)),
-                data.counts.cells(prefixes, level * halvings),
-                label=_label(level),
+            query = CellCounts(prefixes, level * halvings)
+            measured.append(
+                (yield Ask(part, self.level_noise(public, len(prefixes)), query, labels[level]))
             )
-            prefixes = children(prefixes, self._split(noisy, public), halvings)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        measured = [transcript[entry.label] for entry in transcript]
-        noises = [self.level_noise(public, len(noisy)) for noisy in measured]
-        require_planned(transcript, [_label(level) for level in range(len(noises))], noises)
+            prefixes = children(prefixes, self._split(measured[-1], public), halvings)
+        yield FINISH
         # The cells of the last level that was counted are leaves, whatever they hold.
         splits = [self._split(noisy, public) for noisy in measured[:-1]]
-        shape = TreeShape(splits, halvings_of(self.fan_out, public), public.axes)
+        shape = TreeShape(splits, halvings, public.axes)
         said = np.concatenate(measured).astype(np.float64)
         variances = np.ones(shape.nodes)
         if public.rows is not None:
             said[0], variances[0] = public.rows, 0.0
         nodes, _ = consistent(shape, said, variances)
         cells = TreeCells(public, shape, nodes[shape.leaves])
-        return SpatialHistogram(public, cells, deviation=noises[0].standard_deviation)
-
-
-def _label(level: int) -> str:
-    return f"level {level + 1}"
+        deviation = self.level_noise(public, 1).standard_deviation
+        return SpatialHistogram(public, cells, deviation=deviation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,11 +12,9 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method
 from sfumato.privacy.plan import PlanStep, Size
-from sfumato.privacy.primitive import Primitive, StatefulPrimitive
-from sfumato.privacy.transcript import Transcript
 from sfumato.spatial.histogram import MOST_POINTS, SpatialHistogram
 
-__all__ = ["SpatialMethod", "count_step", "margin", "points_about", "require_planned"]
+__all__ = ["SpatialMethod", "count_step", "margin", "points_about"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,14 +90,3 @@ def count_step(what: str, loss: Loss, noise: CountNoise, public: PointsPublic) -
         error=error,
         figures=figures,
     )
-
-
-def require_planned(
-    transcript: Transcript,
-    labels: Sequence[str],
-    primitives: Sequence[Primitive | StatefulPrimitive],
-) -> None:
-    """Raise unless a transcript holds what was planned, in this order, and nothing else."""
-    planned = [(label, one.signature()) for label, one in zip(labels, primitives, strict=True)]
-    if planned != [(entry.label, entry.signature) for entry in transcript]:
-        raise ValueError("the transcript is not one of this method with these parameters")

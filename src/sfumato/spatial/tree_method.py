@@ -1,19 +1,13 @@
-"""What methods share that release a tree of cells: its fan-out, and the counts of its nodes."""
+"""What methods share that release a tree of cells: its fan-out, and how many cells it gets."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.data.points import PointsPublic
-from sfumato.engines.counts import Integers64, PointCounts
 from sfumato.mechanisms.privtree import MOST_NODES
-from sfumato.spatial.tree_shape import TreeShape
 
-__all__ = ["cells_about", "check_fan_out", "halvings_of", "node_counts"]
+__all__ = ["cells_about", "check_fan_out", "halvings_of"]
 
 #: Children of a node come from at most so many halvings, however many axes there are.
 MOST_HALVINGS = 8
@@ -35,29 +29,6 @@ def check_fan_out(fan_out: int | None, public: PointsPublic) -> None:
             f"fan_out must be one of {', '.join(map(str, allowed))} for points of "
             f"{public.dimensions} dimension{'s' * (public.dimensions != 1)}; got {fan_out}"
         )
-
-
-def node_counts(counts: PointCounts, shape: TreeShape, nodes: NDArray[np.intp]) -> Integers64:
-    """Return how many points some nodes hold. Private.
-
-    Parameters
-    ----------
-    counts
-        The engine.
-    shape
-        The public tree.
-    nodes
-        The numbers of the nodes, increasing.
-    """
-    borders = np.searchsorted(nodes, shape.starts)
-    parts = [
-        counts.cells(
-            shape.prefixes[level][nodes[first:last] - shape.starts[level]],
-            level * shape.halvings,
-        )
-        for level, (first, last) in enumerate(itertools.pairwise(borders))
-    ]
-    return np.concatenate(parts)
 
 
 def cells_about(fan_out: int, needed: Sequence[float], points: int) -> int:

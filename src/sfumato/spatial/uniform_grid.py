@@ -7,27 +7,24 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
 
-from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, measure_counts
+from sfumato.data.points import PointsPublic
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 from sfumato.spatial.grid_cells import GridCells
 from sfumato.spatial.grid_size import (
-    SIZE,
     SIZE_SHARE,
     GridShape,
     checked_shape,
-    counted_rows,
-    measure_rows,
-    require_planned,
+    count_points,
     rows_noise,
     size_step,
     uniform_side,
 )
 from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.spatial.queries import GridCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
 
 __all__ = ["UniformGrid"]
@@ -112,20 +109,13 @@ class UniformGrid(SpatialMethod):
             sizes=self.sizes(public, prod(shape)),
         )
 
-    def _measure(self, data: Points, budget: Budget) -> None:
+    def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
+        """Ask for the number of points if the grid needs it, then for the counts of its cells."""
         points, rest = 0, budget
         if self.cells is None:
-            points, rest = measure_rows(data, budget)
-        counts = data.counts.histogram(self.shape(data.public, points))
-        measure_counts(rest, counts, moves=1, label=CELLS)
-
-    def _build(self, public: PointsPublic, transcript: Transcript) -> SpatialHistogram:
-        points = counted_rows(public, transcript) if self.cells is None else 0
+            points, rest = yield from count_points(public, budget)
         shape = self.shape(public, points)
         noise = self._noise(public, shape)
-        planned: list[tuple[str, Primitive]] = [(CELLS, noise)]
-        if self._counts_rows(public):
-            planned.insert(0, (SIZE, rows_noise(*self.record_budget(public))))
-        require_planned(transcript, planned)
-        cells = GridCells(public.bounds, transcript[CELLS])
+        counts = yield Ask(rest, noise, GridCounts(shape), CELLS)
+        cells = GridCells(public.bounds, counts)
         return SpatialHistogram(public, cells, deviation=noise.standard_deviation)
