@@ -11,10 +11,13 @@ import numpy as np
 
 from sfumato.data.graph import Graph
 from sfumato.graph.dk_series import degree_counts, joint_degrees
+from sfumato.graph.eigen import in_steps
+from sfumato.graph.lnpp_published import GapNoise, GapVector
+from sfumato.graph.queries import leading_spectrum
 from sfumato.privacy.loss import ApproxDP
 from sfumato.privacy.program import Query
 
-__all__ = ["OccupiedDegrees", "OccupiedInput", "OccupiedJointDegrees"]
+__all__ = ["OccupiedDegrees", "OccupiedInput", "OccupiedJointDegrees", "PrintedEigenvector"]
 
 
 class OccupiedInput(NamedTuple):
@@ -67,3 +70,26 @@ class OccupiedJointDegrees(Query):
         places = {0, peak, peak + 1, max((cap - start) // 2 + 1, 0)}
         best = max(math.exp(-beta * s) * min(start + 2 * s, cap) for s in places)
         return Fraction(2 * best / epsilon)
+
+
+@dataclass(frozen=True)
+class PrintedEigenvector(Query):
+    """An eigenvector with the scale of noise that its private gap gives.
+
+    Parameters
+    ----------
+    k, rank
+        How many eigenpairs the program asks for, and which of them this is, from 0.
+    noise
+        The printed noise.
+    """
+
+    k: int
+    rank: int
+    noise: GapNoise
+
+    def answer(self, data: Graph) -> GapVector:
+        """Return the vector in whole steps, and the scale."""
+        spectrum = leading_spectrum(data.counts, self.k)
+        steps = in_steps(spectrum.vectors[:, self.rank], self.noise.radius)
+        return GapVector(steps, self.noise.printed_scale(spectrum.gap(self.rank)))
