@@ -12,14 +12,15 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from sfumato.mechanisms.expression.noises import Noise
+from sfumato.mechanisms.expression.queries import UnitQuery
 from sfumato.mechanisms.expression.scale import ScaleNoise, SmoothNoise
 from sfumato.mechanisms.expression.terms import Term, Unit
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.program import Ask, Program, Query
+from sfumato.privacy.program import Ask, Program
 
-__all__ = ["MeasuredUnits", "Statistic", "UnitPlan", "UnitQuery", "measure_units", "plan_units"]
+__all__ = ["MeasuredUnits", "Statistic", "UnitPlan", "measure_units", "plan_units"]
 
 
 class Statistic(Protocol):
@@ -132,43 +133,6 @@ def _plan(
     assert isinstance(smaller, SmoothNoise)
     scale = ScaleNoise(smaller, part)
     return UnitPlan(unit, loss(rest, delta), smaller, scale, loss(part, None))
-
-
-@dataclass(frozen=True)
-class UnitQuery(Query):
-    """The exact value of a unit as its primitive takes it, or the scale of its noise.
-
-    Parameters
-    ----------
-    unit
-        The unit.
-    primitive
-        What measures it.
-    scale
-        For the scale: how it is told.
-    """
-
-    unit: Unit
-    primitive: Primitive
-    scale: ScaleNoise | None = None
-
-    def answer(self, data: Any) -> Any:
-        """Return the value, or the logarithm of its smooth bound in steps."""
-        return self.answer_all([self], data)[0]
-
-    @classmethod
-    def answer_all(cls, queries: Sequence[UnitQuery], data: Any) -> list[Any]:
-        """Evaluate each unit once, for its value and its scale."""
-        values = {
-            unit: unit.statistic.given(data, primitive)
-            for unit, primitive in {query.unit: query.primitive for query in queries}.items()
-        }
-        return [
-            values[query.unit]
-            if query.scale is None
-            else query.scale.given(values[query.unit].bound)
-            for query in queries
-        ]
 
 
 @dataclass(frozen=True)
