@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import noise
+from sfumato.mechanisms.count_noise import measure_counts
 from sfumato.mechanisms.hierarchical import measure_hierarchy, repair_hierarchy
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.privelet import haar
-from sfumato.mechanisms.sorted_counts import measure_sorted_counts, repair_sorted_counts
+from sfumato.mechanisms.sorted_counts import repair_sorted_counts
 from sfumato.mechanisms.wavelet import measure_privelet, repair_privelet
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
@@ -67,10 +68,14 @@ def test_wavelets_in_two_dimensions_keep_the_replace_bound(data):
     assert (change**2).sum() <= 2 * 12
 
 
+def measure_sorted(budget, counts):
+    return measure_counts(budget, np.sort(np.asarray(counts)), moves=1, label="m")
+
+
 @pytest.mark.parametrize(
     ("run", "moves", "shape"),
     [
-        (lambda b, x: measure_sorted_counts(b, x, label="m"), 1, [6]),
+        (measure_sorted, 1, [6]),
         (lambda b, x: measure_hierarchy(b, x, tree=TREE, label="m"), 4, [12]),
         (lambda b, x: measure_privelet(b, x, label="m"), 4, [8]),
     ],
@@ -137,9 +142,7 @@ def mean_squared_errors(measure, repair, counts, trials, seed):
 def test_isotonic_regression_removes_most_of_the_noise_of_sorted_counts():
     # A constant sequence of 64: the expected error falls by more than ten times.
     counts = np.full(64, 50)
-    raw, fixed = mean_squared_errors(
-        lambda b, x: measure_sorted_counts(b, x, label="m"), repair_sorted_counts, counts, 60, 1
-    )
+    raw, fixed = mean_squared_errors(measure_sorted, repair_sorted_counts, counts, 60, 1)
     assert ((fixed - counts) ** 2).mean() < ((raw - counts) ** 2).mean() / 10
     assert np.all(np.diff(fixed, axis=1) >= 0)
     assert np.all(fixed >= 0)

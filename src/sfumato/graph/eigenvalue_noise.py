@@ -15,8 +15,8 @@ import numpy as np
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.eigen import CERTIFIED_ERROR, MOST_CERTIFIED_NODES, Floats
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.queries import LargestEigenvalues
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import LargestEigenvalues
 from sfumato.mechanisms.isotonic import isotonic_regression
 from sfumato.mechanisms.real import RealLaplace
 from sfumato.privacy.budget import Budget

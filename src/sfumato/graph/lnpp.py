@@ -27,8 +27,8 @@ from sfumato.graph.eigenvalue_noise import (
 from sfumato.graph.lnpp_published import GapNoise
 from sfumato.graph.pair_spectrum import pure_epsilon
 from sfumato.graph.published_queries import PrintedEigenvector
-from sfumato.graph.queries import EigenvalueGap, Eigenvector
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import EigenvalueGap, Eigenvector
 from sfumato.mechanisms.real import RealLaplace
 from sfumato.mechanisms.signed_vector import SignedVector, any_two_directions
 from sfumato.privacy.budget import Budget

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.eigen import Floats, SymmetricOperator, largest_eigenpairs, require_solvable
-from sfumato.graph.queries import JoinedPairs, PairIndicators
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import JoinedPairs, PairIndicators
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.pair_response import RandomizedPairs, ones_in
 from sfumato.privacy.budget import Budget

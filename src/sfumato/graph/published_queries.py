@@ -13,7 +13,7 @@ from sfumato.data.graph import Graph
 from sfumato.graph.dk_series import degree_counts, joint_degrees
 from sfumato.graph.eigen import in_steps
 from sfumato.graph.lnpp_published import GapNoise, GapVector
-from sfumato.graph.queries import leading_spectrum
+from sfumato.graph.spectral_queries import leading_spectrum
 from sfumato.privacy.loss import ApproxDP
 from sfumato.privacy.program import Query
 

@@ -23,8 +23,8 @@ from sfumato.graph.eigenvalue_noise import (
     repaired_eigenvalues,
 )
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.queries import AdjacencyForm, AdjacencyMatrix
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import AdjacencyForm, AdjacencyMatrix
 from sfumato.mechanisms.bingham import GRID_BITS, LARGEST_RATE, MOST_DIMENSIONS, graph_rate
 from sfumato.mechanisms.bingham_basis import whole_space
 from sfumato.mechanisms.bingham_chain import BinghamChain, largest_move
