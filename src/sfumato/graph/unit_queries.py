@@ -30,12 +30,12 @@ from sfumato.privacy.program import Query
 
 __all__ = [
     "BoundedQuery",
+    "ClusteringAt",
     "Degree",
     "GroupEnds",
     "LadderValue",
     "MeanClustering",
     "NodeClustering",
-    "NodeClusterings",
     "NodeTriangles",
     "ShapeCount",
     "SmoothValue",
@@ -44,32 +44,9 @@ __all__ = [
     "clustering_change",
 ]
 
-Widths = Sequence[int | Fraction]
+Widths = Sequence[int] | Sequence[Fraction]
 
 TRIANGLE = Shape("triangle", 3)
-
-
-def triangles_at_bounds(graph: GraphCounts, node: int, steps: int) -> list[int]:
-    """Return the bounds for the triangles at a node.
-
-    An edge at the node makes or breaks as many triangles as its ends have common neighbours; an
-    edge elsewhere at most one, and for that the node needs two neighbours.
-    """
-    degrees = graph.degrees()
-    others = np.delete(np.arange(graph.nodes), node)
-    shared = graph.common_neighbours(np.full(len(others), node), others)
-    joined = np.isin(others, _neighbours(graph, node)).astype(np.int64)
-    half = degrees[node] + degrees[others] - 2 * shared - 2 * joined
-    most = graph.nodes - 2
-    widths = []
-    pairs = _front(shared, half)
-    for s in range(steps):
-        reached = max(min(a + (s + min(s, b)) // 2, most) for a, b in pairs)
-        two = int(min(int(degrees[node]) + s, graph.nodes - 1) >= 2)
-        widths.append(max(reached, two))
-        if widths[-1] >= most:
-            break
-    return widths
 
 
 def _front(shared: NDArray[Any], half: NDArray[Any]) -> list[tuple[int, int]]:
@@ -86,28 +63,6 @@ def _neighbours(graph: GraphCounts, node: int) -> NDArray[Any]:
     return np.concatenate([pairs[pairs[:, 0] == node, 1], pairs[pairs[:, 1] == node, 0]])
 
 
-def triangles_each_bounds(graph: GraphCounts, steps: int) -> list[int]:
-    """Return the bounds for the vector of triangles at every node: each has three corners."""
-    return [3 * width for width in local_sensitivities(TRIANGLE, graph, rungs=steps)]
-
-
-def wedges_at_bounds(graph: GraphCounts, node: int, steps: int) -> list[int]:
-    """Return the bounds for the pairs of neighbours of a node: a further one meets all others."""
-    degree, most = int(graph.degrees()[node]), graph.nodes - 2
-    return [min(degree + s, most) for s in range(min(steps, most - min(degree, most) + 1))]
-
-
-def clustering_at_bounds(graph: GraphCounts, node: int, steps: int) -> list[Fraction]:
-    """Return the bounds for the clustering coefficient of a node: 2/(d − s), and 1 from there."""
-    degree = int(graph.degrees()[node])
-    return [Fraction(2, degree - s) for s in range(min(steps, max(degree - 2, 0)))]
-
-
-def clusterings_bounds(graph: GraphCounts, steps: int) -> list[Fraction]:
-    """Return the bounds for the vector of all clustering coefficients, in the L1 norm."""
-    return [clustering_change(width) for width in local_sensitivities(TRIANGLE, graph, rungs=steps)]
-
-
 def clustering_change(shared: int) -> Fraction:
     """Return how far an edge with so many common neighbours can move all coefficients together.
 
@@ -115,15 +70,6 @@ def clustering_change(shared: int) -> Fraction:
     which is more than the common neighbours; without any, an end of degree 2 does not move.
     """
     return Fraction(4, 3) if shared == 0 else shared + Fraction(4, shared + 1)
-
-
-def clustering_values(graph: GraphCounts) -> list[Fraction]:
-    """Return the clustering coefficient of every node; 0 for fewer than two neighbours. Private."""
-    degrees, triangles = graph.degrees().tolist(), graph.triangles_at().tolist()
-    return [
-        Fraction(2 * inside, degree * (degree - 1)) if degree > 1 else Fraction(0)
-        for degree, inside in zip(degrees, triangles, strict=True)
-    ]
 
 
 @dataclass(frozen=True)
@@ -194,8 +140,26 @@ class TrianglesAt(BoundedQuery):
         return int(data.counts.triangles_at()[self.node])
 
     def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of `triangles_at_bounds`."""
-        return triangles_at_bounds(data.counts, self.node, steps)
+        """Return U(s).
+
+        An edge at the node makes or breaks as many triangles as its ends have common neighbours; an
+        edge elsewhere at most one, and for that the node needs two neighbours.
+        """
+        graph, node, degrees = data.counts, self.node, data.counts.degrees()
+        others = np.delete(np.arange(graph.nodes), node)
+        shared = graph.common_neighbours(np.full(len(others), node), others)
+        joined = np.isin(others, _neighbours(graph, node)).astype(np.int64)
+        half = degrees[node] + degrees[others] - 2 * shared - 2 * joined
+        most = graph.nodes - 2
+        widths: list[int] = []
+        pairs = _front(shared, half)
+        for s in range(steps):
+            reached = max(min(a + (s + min(s, b)) // 2, most) for a, b in pairs)
+            two = int(min(int(degrees[node]) + s, graph.nodes - 1) >= 2)
+            widths.append(max(reached, two))
+            if widths[-1] >= most:
+                break
+        return widths
 
 
 @dataclass(frozen=True)
@@ -209,49 +173,9 @@ class WedgesAt(BoundedQuery):
         return comb(int(data.counts.degrees()[self.node]), 2)
 
     def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of `wedges_at_bounds`."""
-        return wedges_at_bounds(data.counts, self.node, steps)
-
-
-@dataclass(frozen=True)
-class NodeClustering(BoundedQuery):
-    """The clustering coefficient of a node."""
-
-    node: int
-
-    def answer(self, data: Graph) -> Fraction:
-        """Return the coefficient."""
-        return clustering_values(data.counts)[self.node]
-
-    def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of `clustering_at_bounds`."""
-        return clustering_at_bounds(data.counts, self.node, steps)
-
-
-@dataclass(frozen=True)
-class NodeClusterings(BoundedQuery):
-    """The clustering coefficients of all nodes."""
-
-    def answer(self, data: Graph) -> list[Fraction]:
-        """Return a coefficient for every node."""
-        return clustering_values(data.counts)
-
-    def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of `clusterings_bounds`."""
-        return clusterings_bounds(data.counts, steps)
-
-
-@dataclass(frozen=True)
-class MeanClustering(BoundedQuery):
-    """The mean of the clustering coefficients of all nodes, of which there is one at least."""
-
-    def answer(self, data: Graph) -> Fraction:
-        """Return the mean."""
-        return _sum_of(clustering_values(data.counts)) / data.counts.nodes
-
-    def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of all coefficients together, divided by the number of nodes."""
-        return [bound / data.counts.nodes for bound in clusterings_bounds(data.counts, steps)]
+        """Return U(s): a further neighbour meets all others."""
+        degree, most = int(data.counts.degrees()[self.node]), data.counts.nodes - 2
+        return [min(degree + s, most) for s in range(min(steps, most - min(degree, most) + 1))]
 
 
 @dataclass(frozen=True)
@@ -264,8 +188,59 @@ class NodeTriangles(BoundedQuery):
         return found
 
     def bounds(self, data: Graph, steps: int) -> Widths:
-        """Return the bounds of `triangles_each_bounds`."""
-        return triangles_each_bounds(data.counts, steps)
+        """Return U(s): each triangle has three corners."""
+        return [3 * width for width in local_sensitivities(TRIANGLE, data.counts, rungs=steps)]
+
+
+@dataclass(frozen=True)
+class NodeClustering(BoundedQuery):
+    """The clustering coefficients of all nodes; 0 for fewer than two neighbours."""
+
+    def answer(self, data: Graph) -> list[Fraction]:
+        """Return a coefficient for every node."""
+        degrees, triangles = data.counts.degrees().tolist(), data.counts.triangles_at().tolist()
+        return [
+            Fraction(2 * inside, degree * (degree - 1)) if degree > 1 else Fraction(0)
+            for degree, inside in zip(degrees, triangles, strict=True)
+        ]
+
+    def bounds(self, data: Graph, steps: int) -> list[Fraction]:
+        """Return U(s), in the L1 norm."""
+        widths = local_sensitivities(TRIANGLE, data.counts, rungs=steps)
+        return [clustering_change(width) for width in widths]
+
+
+@dataclass(frozen=True)
+class ClusteringAt(BoundedQuery):
+    """The clustering coefficient of a node."""
+
+    node: int
+
+    def answer(self, data: Graph) -> Fraction:
+        """Return the coefficient."""
+        return NodeClustering().answer(data)[self.node]
+
+    def bounds(self, data: Graph, steps: int) -> Widths:
+        """Return U(s): 2/(d − s), and 1 from there."""
+        degree = int(data.counts.degrees()[self.node])
+        return [Fraction(2, degree - s) for s in range(min(steps, max(degree - 2, 0)))]
+
+
+@dataclass(frozen=True)
+class MeanClustering(BoundedQuery):
+    """The mean of the clustering coefficients of all nodes, of which there is one at least."""
+
+    def answer(self, data: Graph) -> Fraction:
+        """Return the mean; coefficients of one denominator add up first: there are few of them."""
+        totals: dict[int, int] = {}
+        for value in NodeClustering().answer(data):
+            totals[value.denominator] = totals.get(value.denominator, 0) + value.numerator
+        total = sum((Fraction(top, bottom) for bottom, top in totals.items()), Fraction(0))
+        return total / data.counts.nodes
+
+    def bounds(self, data: Graph, steps: int) -> Widths:
+        """Return U(s): that of all coefficients together, divided by the number of nodes."""
+        return [bound / data.counts.nodes for bound in NodeClustering().bounds(data, steps)]
 
 
 @dataclass(frozen=True)
@@ -333,11 +308,3 @@ class SmoothValue(Query):
         if self.several:
             exact = tuple(exact) if isinstance(exact, list) else (exact,)
         return SmoothInput(exact, bound)
-
-
-def _sum_of(values: list[Fraction]) -> Fraction:
-    """Return a sum of fractions, those of one denominator first: there are few of them."""
-    totals: dict[int, int] = {}
-    for value in values:
-        totals[value.denominator] = totals.get(value.denominator, 0) + value.numerator
-    return sum((Fraction(top, bottom) for bottom, top in totals.items()), Fraction(0))

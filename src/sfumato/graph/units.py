@@ -20,11 +20,11 @@ from sfumato.data.graph import GraphPublic
 from sfumato.graph.queries import BlockCounts, EdgeCount, NodeDegrees
 from sfumato.graph.shapes import Shape
 from sfumato.graph.unit_queries import (
+    ClusteringAt,
     Degree,
     GroupEnds,
     MeanClustering,
     NodeClustering,
-    NodeClusterings,
     NodeTriangles,
     ShapeCount,
     TrianglesAt,
@@ -238,7 +238,7 @@ class _Names:
         place = self._place("clustering", given)
         return self._following(
             f"clustering({self.public.label(place)})",
-            count=NodeClustering(place),
+            count=ClusteringAt(place),
             cap=int(self.public.nodes > 2),
             whole=False,
             usual=2 / self._usual,
@@ -263,7 +263,7 @@ class _Names:
     def _node_clustering(self) -> Unit:
         return self._following(
             "node_clustering",
-            count=NodeClusterings(),
+            count=NodeClustering(),
             cap=self._most_clustering,
             entries=self._some_nodes("node_clustering"),
             whole=False,
