@@ -16,6 +16,7 @@ from sfumato.mechanisms.ladder import LadderNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothLaplace
 from sfumato.privacy.accounts import check_accounts
+from sfumato.privacy.door import follow
 from sfumato.privacy.loss import ApproxDP, PureDP
 from sfumato.privacy.record import record, replay
 from tests.graph.graphs import graph
@@ -251,7 +252,7 @@ def test_estimates_of_a_power_are_right_on_average():
     data = graph(5, EDGES)
     with noise.seeded(3):
         scripts = [record(method, data) for _ in range(400)]
-    values = np.array([method._build(data.public, script.transcript).value for script in scripts])
+    values = np.array([follow(method, data.public, script.transcript).value for script in scripts])
     assert abs(values.mean() - 36) < 5.2 * values.std(ddof=1) / math.sqrt(len(values))
 
 

@@ -50,13 +50,17 @@ class Accepted(Query):
         The columns.
     codes
         For each of them, the codes that are accepted.
+    weights
+        What a row counts for: one number, or one for each code of the last column.
     """
 
     columns: tuple[int, ...]
     codes: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...] = (1,)
 
     def answer(self, data: Table) -> NDArray[np.int64]:
         """Return the count."""
         (table,) = data.counts.marginals([self.columns])
         chosen = table[np.ix_(*self.codes)] if self.columns else table
-        return np.array([chosen.sum()], dtype=np.int64)
+        weights = np.array(self.weights, dtype=np.int64)
+        return np.array([(chosen.reshape(-1, len(weights)) @ weights).sum()], dtype=np.int64)

@@ -1,8 +1,7 @@
 """What formulas about tables may name: numbers of rows, of values, and sums of bounded columns.
 
 Every unit is a sum over rows of public whole numbers that the row's codes choose, so that its
-sensitivity follows from what is declared. Nothing here looks at a table, but for the counting
-functions that `FixedStatistic` keeps.
+sensitivity follows from what is declared. Nothing here looks at a table.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import frexp, lcm, prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Accepted, Marginal
 from sfumato.engines.coding import Integers, Numbers
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.expression.reading import Argument, Vocabulary
@@ -107,12 +106,7 @@ class _Names:
         """Return the vector of how often each value of a column occurs."""
         _several("counts", given, 1)
         column = self._named("counts", given)
-        columns, size = self.public.schema.indices([column]), self.public.domain[column]
-
-        def count(engine: Any) -> Any:
-            (table,) = engine.marginals([columns])
-            return table
-
+        count, size = Marginal(self.public.schema.indices([column])), self.public.domain[column]
         # Under replace-one a row leaves one value and enters another.
         sensitivity = 1 if self.relation is Relation.ADD_REMOVE else 2
         return Unit(f"counts({column})", size, FixedStatistic(count, sensitivity, size))
@@ -150,14 +144,11 @@ class _Names:
                 f"{text} spans {cells:,} combinations of values, of which {MOST_CELLS:,} are "
                 "allowed; name fewer columns, or declare fewer bins"
             )
-        columns = self.public.schema.indices(list(wanted))
-
-        def count(engine: Any) -> Any:
-            (table,) = engine.marginals([columns])
-            chosen = table[np.ix_(*wanted.values())] if columns else table
-            # The weighted column comes last.
-            return int((chosen.reshape(-1, len(weights)) @ weights).sum())
-
+        count = Accepted(
+            self.public.schema.indices(list(wanted)),
+            tuple(map(tuple, wanted.values())),
+            tuple(weights.tolist()),
+        )
         fits_all = all(len(codes) == self.public.domain[name] for name, codes in wanted.items())
         return Unit(text, None, FixedStatistic(count, self._reach(weights, fits_all), None, step))
 

@@ -1,8 +1,7 @@
-"""A unit statistic with noise of a public scale, for data of any kind that has an engine."""
+"""A unit statistic with noise of a public scale, for data of any kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from sfumato.mechanisms.expression.noises import Noise, geometric
 from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.program import Query
 
 __all__ = ["FixedStatistic"]
 
@@ -22,7 +22,7 @@ class FixedStatistic:
     Parameters
     ----------
     count
-        Counts it in an engine: whole numbers of the declared shape. Private.
+        What is counted: a query whose answer is whole numbers of the declared shape.
     sensitivity
         By how many steps one record changes it at most, in the L1 norm.
     entries
@@ -31,7 +31,7 @@ class FixedStatistic:
         What one step of the counts stands for.
     """
 
-    count: Callable[[Any], Any]
+    count: Query
     sensitivity: int
     entries: int | None = None
     step: Fraction = Fraction(1)
@@ -52,7 +52,7 @@ class FixedStatistic:
 
     def given(self, data: Any, primitive: Any) -> Any:
         """Return the counts. Private."""
-        return np.asarray(self.count(data.counts), dtype=np.int64).reshape(primitive.shape)
+        return np.asarray(self.count.answer(data), dtype=np.int64).reshape(primitive.shape)
 
     def read(self, primitive: Any, said: Any) -> Any:
         """Return the noisy number or array."""

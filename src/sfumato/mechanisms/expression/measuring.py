@@ -1,25 +1,26 @@
-"""Measuring the units of a formula, each once, and reading what was said.
+"""Asking for the units of a formula, each once.
 
 What a unit is and how far it moves between neighbours is the business of the data kind; here its
-budget is cut and its primitive is paid. Which primitive a unit gets is decided by public facts.
+budget is cut and its primitive is chosen, by public facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from sfumato.mechanisms.expression.noises import Noise
+from sfumato.mechanisms.expression.queries import UnitQuery
 from sfumato.mechanisms.expression.scale import ScaleNoise, SmoothNoise
 from sfumato.mechanisms.expression.terms import Term, Unit
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
-__all__ = ["Statistic", "UnitPlan", "measure_units", "plan_units", "read_noises", "read_units"]
+__all__ = ["MeasuredUnits", "Statistic", "UnitPlan", "measure_units", "plan_units"]
 
 
 class Statistic(Protocol):
@@ -134,8 +135,16 @@ def _plan(
     return UnitPlan(unit, loss(rest, delta), smaller, scale, loss(part, None))
 
 
-def measure_units(budget: Budget, plans: tuple[UnitPlan, ...], data: Any) -> None:
-    """Measure each unit from its own slice.
+@dataclass(frozen=True)
+class MeasuredUnits:
+    """The noisy value of each unit, and what is known of its noise after all was said."""
+
+    values: dict[Unit, Any]
+    noises: dict[Unit, Noise]
+
+
+def measure_units(budget: Budget, plans: Sequence[UnitPlan]) -> Program[MeasuredUnits]:
+    """Ask for all units at once, each from its own slice.
 
     Parameters
     ----------
@@ -143,31 +152,22 @@ def measure_units(budget: Budget, plans: tuple[UnitPlan, ...], data: Any) -> Non
         What pays.
     plans
         What is measured.
-    data
-        What the statistics look at. Private.
     """
+    asks = []
     for plan in plans:
-        text = plan.unit.text
-        value = plan.unit.statistic.given(data, plan.primitive)
-        budget.take(plan.loss, text).measure(plan.primitive, value, label=text)
+        query, text = UnitQuery(plan.unit, plan.primitive), plan.unit.text
+        asks.append(Ask(budget.take(plan.loss, text), plan.primitive, query, text))
         if plan.scale is not None and plan.scale_loss is not None:
-            label, bound = plan.scale_label, plan.scale.given(value.bound)
-            budget.take(plan.scale_loss, label).measure(plan.scale.primitive, bound, label=label)
-
-
-def read_units(transcript: Transcript, plans: tuple[UnitPlan, ...]) -> dict[Unit, Any]:
-    """Return the noisy value of each unit from what was said."""
-    return {
-        plan.unit: plan.unit.statistic.read(plan.primitive, transcript[plan.unit.text])
-        for plan in plans
-    }
-
-
-def read_noises(transcript: Transcript, plans: tuple[UnitPlan, ...]) -> dict[Unit, Noise]:
-    """Return what is known of the noise of each unit, after all was said."""
-    return {
-        plan.unit: plan.noise
-        if plan.scale is None
-        else plan.scale.read(transcript[plan.scale_label])
-        for plan in plans
-    }
+            part, label = budget.take(plan.scale_loss, plan.scale_label), plan.scale_label
+            asks.append(Ask(part, plan.scale.primitive, replace(query, scale=plan.scale), label))
+    said = dict(zip([ask.label for ask in asks], (yield asks), strict=True))
+    return MeasuredUnits(
+        {
+            plan.unit: plan.unit.statistic.read(plan.primitive, said[plan.unit.text])
+            for plan in plans
+        },
+        {
+            plan.unit: plan.noise if plan.scale is None else plan.scale.read(said[plan.scale_label])
+            for plan in plans
+        },
+    )

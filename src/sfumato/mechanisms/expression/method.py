@@ -16,13 +16,7 @@ import numpy as np
 
 from sfumato.mechanisms.expression.allocation import equal_shares, given_shares, optimal_shares
 from sfumato.mechanisms.expression.estimate import Estimate, estimate
-from sfumato.mechanisms.expression.measuring import (
-    UnitPlan,
-    measure_units,
-    plan_units,
-    read_noises,
-    read_units,
-)
+from sfumato.mechanisms.expression.measuring import UnitPlan, measure_units, plan_units
 from sfumato.mechanisms.expression.noises import EstimatedNoise, HiddenNoise
 from sfumato.mechanisms.expression.parameters import Figures, Formula, Range, Split
 from sfumato.mechanisms.expression.reading import Vocabulary, read_formula
@@ -34,7 +28,7 @@ from sfumato.privacy.loss import Loss, Number, PureDP
 from sfumato.privacy.method import DataT, Method
 from sfumato.privacy.parameters import OrNone, Positive, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Program
 
 __all__ = ["FormulaMethod"]
 
@@ -160,21 +154,19 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         assert isinstance(loss, PureDP)
         return working.share(loss.epsilon / limit.epsilon)
 
-    def _measure(self, data: DataT, budget: Budget) -> None:
-        measure_units(budget, self._plans(data.public), data)
-
-    def _build(self, public: Any, transcript: Transcript) -> StatisticRelease:
-        plans = self._plans(public)
-        values = read_units(transcript, plans)
-        noises = read_noises(transcript, plans)
+    def program(self, public: Any, budget: Budget) -> Program[StatisticRelease]:
+        """Ask for all units, and evaluate the formula on what was said."""
+        measured = yield from measure_units(budget, self._plans(public))
+        yield FINISH
+        values, noises = measured.values, measured.noises
         ends = None if self.between is None else tuple(float(end) for end in self.between)
 
         def evaluate(expression: str) -> Estimate:
             term = self._term(public, expression)
             missing = [unit.text for unit in term.units if unit not in values]
             if missing:
-                measured = ", ".join(unit.text for unit in values)
-                raise ValueError(f"{missing[0]} was not measured; there are {measured}")
+                others = ", ".join(unit.text for unit in values)
+                raise ValueError(f"{missing[0]} was not measured; there are {others}")
             own = ends if expression == self.expression else None
             return estimate(term, values, noises, floor=self._floor, between=own)  # type: ignore[arg-type]
 
