@@ -23,7 +23,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Change, Primitive, require_array
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program, Query
 from sfumato.regression.advi_compat import advi_compat
 from sfumato.regression.bayesian import Statistics
 from sfumato.regression.design import UNIT, Design
@@ -166,8 +166,8 @@ def step(loss: Loss) -> PlanStep:
 
 
 @dataclass(frozen=True)
-class PublishedPipeline:
-    """The pipeline with its settings.
+class PublishedPipeline(Query):
+    """The pipeline with its settings: what it asks of a table, and what it makes of the answer.
 
     Parameters
     ----------
@@ -187,12 +187,8 @@ class PublishedPipeline:
     rows: float
     answers: float
 
-    def measure(self, data: Table, budget: Budget) -> None:
-        """Say the statistics."""
-        primitive = PublishedStatistics(dimension=self.design.dimension, epsilon=self.epsilon)
-        budget.measure(primitive, self._input(data), label=STATISTICS)
-
-    def _input(self, data: Table) -> PublishedInput:
+    def answer(self, data: Table) -> PublishedInput:
+        """Return the statistics, with means and thresholds."""
         blocks = list(self.design.blocks(data))
         p = self.design.dimension
         x = np.concatenate([part / UNIT for part, _ in blocks] or [np.zeros((0, p))])
@@ -212,9 +208,11 @@ class PublishedPipeline:
         told = (*means.tolist(), middle, usual, float(len(y)))
         return PublishedInput(flat, tuple(every.tolist()), told)
 
-    def build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
-        """Return the model."""
-        noisy, told = transcript[STATISTICS]
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
+        """Ask for the statistics, and return the model."""
+        primitive = PublishedStatistics(dimension=self.design.dimension, epsilon=self.epsilon)
+        noisy, told = yield Ask(budget, primitive, self, STATISTICS)
+        yield FINISH
         p = self.design.dimension
         xx = np.zeros((p, p))
         upper = p * (p + 1) // 2

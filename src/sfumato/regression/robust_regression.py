@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import Number, pure_within
 from sfumato.privacy.parameters import SHARE, Constraint, Flag, OneOf, OrNone, is_list, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 from sfumato.regression import robust_published
 from sfumato.regression.design import sums_of
 from sfumato.regression.estimator import Setting
@@ -158,18 +158,11 @@ class RobustLinearRegression(LinearMethod):
             sizes=sums_of(self.design(public).dimension),
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
+        """Ask as all linear methods do, or as the published pipeline did."""
         if self.variant == "proved":
-            super()._measure(data, budget)
-            return
-        public = data.public
-        published = self._published(public)
-        published.measure(data, budget)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
-        if self.variant == "proved":
-            return super()._build(public, transcript)
-        return self._published(public).build(public, transcript)
+            return super().program(public, budget)
+        return self._published(public).program(public, budget)
 
     def _published(self, public: TablePublic) -> robust_published.PublishedPipeline:
         """Return the pipeline as it was run."""
