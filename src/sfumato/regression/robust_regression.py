@@ -19,6 +19,7 @@ from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
+from sfumato.regression.published_queries import PublishedSums
 from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
@@ -162,15 +163,15 @@ class RobustLinearRegression(LinearMethod):
         """Ask as all linear methods do, or as the published pipeline did."""
         if self.variant == "proved":
             return super().program(public, budget)
-        return self._published(public).program(public, budget)
+        return robust_published.fit_as_published(self._published(public), public, budget)
 
-    def _published(self, public: TablePublic) -> robust_published.PublishedPipeline:
-        """Return the pipeline as it was run."""
+    def _published(self, public: TablePublic) -> PublishedSums:
+        """Return what the pipeline asked as it was run."""
         limit, _ = self.record_budget(public)
         shares = PUBLISHED_SHARES if self.split is None else Parts(*self.split)
         epsilon = pure_within(limit)
         usual = robust_published.published_thresholds(float(epsilon))
-        return robust_published.PublishedPipeline(
+        return PublishedSums(
             design=self.design(public),
             epsilon=epsilon,
             shares=shares,
