@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from graph_data import GENERATED, KNOWN_TRIANGLES, generated, loaded
 from sfumato.data.graph import Graph
 from sfumato.graph.statistic import GraphStatistic
-from sfumato.graph.unit_bounds import clustering_values
+from sfumato.graph.unit_queries import ClusteringAt, NodeClustering
 from sfumato.mechanisms.expression.estimate import estimate
 
 EPSILONS = ("0.01", "0.1", "1", "10")
@@ -117,7 +117,7 @@ def vectors(names: list[str]) -> Table:
     for name in names:
         begin = time.perf_counter()
         data = graph_of(name)
-        truth = np.array([float(value) for value in clustering_values(data.counts)])
+        truth = np.array([float(value) for value in NodeClustering().answer(data)])
         rows = tuple(
             [vector_error(data, expression, text, truth) for text in EPSILONS]
             for expression in (DIRECT, DIVIDED)
@@ -160,7 +160,7 @@ def one_node(repeats: int) -> dict[str, list[float]]:
     """Print the errors for one node of ca-GrQc."""
     data = loaded("ca-GrQc")
     node = int(data.counts.degrees().argmax())
-    truth = float(clustering_values(data.counts)[node])
+    truth = float(ClusteringAt(node).answer(data))
     print(
         f"One node of ca-GrQc, degree {data.counts.degrees().max()}, {repeats} releases, δ = 0.01"
     )

@@ -27,8 +27,8 @@ from sfumato.regression import baselines
 from sfumato.regression.advi_compat import advi_compat
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.noise_aware import Clipped, noise_aware
+from sfumato.regression.published_queries import published_scales
 from sfumato.regression.published_search import published_search
-from sfumato.regression.robust_published import published_scales
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
 from sfumato.regression.robust_thresholds import (

@@ -51,7 +51,8 @@ from sfumato.mechanisms.sparse_vector import AboveThreshold
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP, Unpriced
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
-from sfumato.regression.robust_published import PublishedInput, PublishedStatistics
+from sfumato.regression.published_queries import PublishedInput
+from sfumato.regression.robust_published import PublishedStatistics
 from sfumato.tabular.disclosed import DisclosedCount
 
 ONE = Fraction(1)

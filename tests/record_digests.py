@@ -139,7 +139,7 @@ def release(method: Any, data: Any) -> tuple[Any, Any]:
         transcript = record(method, data).transcript
         if isinstance(method, LocalMethod):
             # Clients hand out no report that is drawn from seeded bits, so the door is passed by.
-            return method._build(data.public, transcript), transcript
+            return door.follow(method, data.public, transcript), transcript
         recipe = door.Recipe.of(method, data.public)
         return door.build(recipe, transcript, time="", ledger=None), transcript
 

@@ -11,6 +11,7 @@ from sfumato import noise
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.ladders import local_sensitivities
 from sfumato.graph.noisy_ls import NoisyCount, NoisyLocalSensitivity, NoisyLSInput
+from sfumato.graph.queries import LocalSensitivity
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SubgraphCount
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
@@ -90,7 +91,7 @@ class TestTwoStars(CountSuite):
     def test_exact_replay_finds_nothing_on_random_neighbours(self):
         for data, other in self.neighbours():
             counted = self.method()._several(data.public)
-            inputs = [counted.given(one.counts) for one in (data, other)]
+            inputs = [counted.query.answer(one) for one in (data, other)]
             for turned in (inputs, inputs[::-1]):
                 assert hockey_stick(counted.primitive, *turned, 1) <= 1 / 20
 
@@ -122,8 +123,7 @@ def test_the_law_of_three_numbers_is_that_of_one_after_another():
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_what_is_said_bounds_what_comes_next_on_all_graphs_of_four_nodes(shape):
     law = primitive(shape, 5)
-    counted = NoisyCount(law)
-    given = {edges: counted.given(engine(5, edges)) for edges in all_graphs(4)}
+    given = {edges: LocalSensitivity(shape).answer(graph(5, edges)) for edges in all_graphs(4)}
     for edges, mine in given.items():
         for other in toggled(4, edges):
             assert law.change(mine, given[other]).holds
@@ -136,7 +136,7 @@ def test_the_local_sensitivity_is_that_of_all_pairs(shape):
         edges = frozenset(pair for pair in combinations(range(7), 2) if draw.random() < share)
         count = shape.count(engine(7, edges))
         change = max(abs(shape.count(engine(7, other)) - count) for other in toggled(7, edges))
-        found = NoisyCount(primitive(shape, 7)).given(engine(7, edges))
+        found = LocalSensitivity(shape).answer(graph(7, edges))
         assert (found.value, found.change) == (count, change)
     assert local_sensitivities(SHAPES[0], engine(3, []), rungs=1) == [0]
 
@@ -146,7 +146,7 @@ def test_the_printed_bound_for_three_triangles_is_refused_and_caught():
     shape = Shape("k-triangle", 3)
     for published in (True, False):
         law = primitive(shape, nodes, published=published)
-        inputs = [NoisyCount(law).given(engine(nodes, e)) for e in (edges, edges | {joining})]
+        inputs = [NoisyCount(law).query.answer(graph(nodes, e)) for e in (edges, edges | {joining})]
         assert law.change(*inputs).holds is not published
     options = {"shape": "k-triangle", "k": 3, "mechanism": "noisy-ls", "delta": "1e-6"}
     with pytest.raises(ValueError, match="is not private"):
@@ -173,10 +173,10 @@ def test_it_costs_a_delta_and_tells_its_margin():
     assert method.loss() == ApproxDP(2, "1e-6") == method.guarantee(data.public).loss
     assert "19 times in 20" in method.release(data).words()
     counted, truth = method._several(data.public), data.counts.triangles()
-    given = counted.given(data.counts)
+    given = counted.query.answer(data)
     with noise.seeded(1):
         said = [counted.primitive.sample(given) for _ in range(300)]
-    released = [counted.number({"count": one}) for one in said]
+    released = [counted.number(one) for one in said]
     # At least 0.95 of them: 266 or fewer of 300 would be a chance below one in a million.
     assert sum(abs(one.value - truth) <= one.margin for one in released) > 266
     law = primitive(SHAPES[0], 5)

@@ -10,8 +10,8 @@ from sfumato import noise
 from sfumato.data.graph import GraphPublic
 from sfumato.graph import packing
 from sfumato.graph.copies import copies_of
-from sfumato.graph.packing import exact_packing, exact_thinning, packed, thinned_within
-from sfumato.graph.recursive import BEYOND, MOST_COPIES, RecursiveCount
+from sfumato.graph.packing import BEYOND, exact_packing, exact_thinning, packed, thinned_within
+from sfumato.graph.recursive import MOST_COPIES, RecursiveCount
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SubgraphCount
 from tests.graph.graphs import all_graphs, engine, graph, toggled
@@ -142,9 +142,9 @@ def test_the_step_is_the_first_that_is_reached():
     for edges in (frozenset(), DENSE, frozenset(combinations(range(5), 2))):
         copies = copies_of(SHAPES[0], engine(5, edges))
         reached = [
-            exact_thinning(copies, count.limit_at(step)) <= step + BEYOND for step in range(12)
+            exact_thinning(copies, count.scale.limit(step)) <= step + BEYOND for step in range(12)
         ]
-        assert count.step_of(copies) == reached.index(True)
+        assert count.scale.first_step(copies) == reached.index(True)
 
 
 def test_complete_graphs_are_taken_apart_and_decided_without_fractions(monkeypatch):
@@ -158,15 +158,15 @@ def test_complete_graphs_are_taken_apart_and_decided_without_fractions(monkeypat
     assert len(copies_of(Shape("clique", 33), complete).members) == 34
     copies = copies_of(SHAPES[0], complete)
     count = RecursiveCount(SHAPES[0], 34, Fraction("0.72"))
-    assert count.limit_at(23) == 28 and count.limit_at(22) < 28
-    assert count.step_of(copies) == 23
+    assert count.scale.limit(23) == 28 and count.scale.limit(22) < 28
+    assert count.scale.first_step(copies) == 23
 
 
 def test_limits_rise_and_stay_within_the_cap():
     count = RecursiveCount(SHAPES[0], 9, Fraction(3))
-    limits = [count.limit_at(step, Fraction(1, 2)) for step in range(-(10**6), 10**6, 99_991)]
-    assert limits[0] == 1 and limits[-1] == count.cap == 7 and limits == sorted(limits)
-    assert [count.limit_at(step) for step in range(5)] == [1, 2, 4, 7, 7]
+    limits = [count.scale.limit(step, Fraction(1, 2)) for step in range(-(10**6), 10**6, 99_991)]
+    assert limits[0] == 1 and limits[-1] == count.scale.cap == 7 and limits == sorted(limits)
+    assert [count.scale.limit(step) for step in range(5)] == [1, 2, 4, 7, 7]
 
 
 def test_it_is_off_by_noise_and_by_what_the_limit_cuts():

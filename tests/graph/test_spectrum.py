@@ -25,6 +25,7 @@ from sfumato.graph.spectrum import Spectrum
 from sfumato.graph.spectrum_release import SpectrumRelease
 from sfumato.mechanisms.pair_response import RandomizedPairs, pair_positions
 from sfumato.mechanisms.signed_vector import SignedVector
+from sfumato.privacy import door
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import ApproxDP, PureDP
 from sfumato.privacy.primitive import Change
@@ -371,7 +372,7 @@ def test_ptr_stays_within_its_books_and_its_bounds():
 def test_entries_of_one_vector_stay_within_the_radius():
     for nodes in (1, 2, 50):
         for vector in (np.ones(nodes) / math.sqrt(nodes), np.eye(nodes)[0] * (1 + 2.0**-31)):
-            steps = lnpp.in_steps(vector, 2**20)
+            steps = eigen.in_steps(vector, 2**20)
             assert sum(int(entry) ** 2 for entry in steps) <= 2**40
 
 
@@ -449,7 +450,7 @@ def test_any_eigenvectors_of_a_multiple_eigenvalue_will_do(mechanism, monkeypatc
         vectors = np.zeros((12, 2))
         vectors[first, 0] = vectors[second, 1] = math.sqrt(0.5)
         monkeypatch.setattr(eigen, "_dense", lambda matrix, k: (np.ones(2), vectors))
-        return method._build(made.public, made.transcript).files()
+        return door.follow(method, made.public, made.transcript).files()
 
     for first in ([0, 1], [10, 11]):
         assert made.agrees(rebuilt(first, [2, 3]))

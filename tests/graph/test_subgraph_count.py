@@ -200,7 +200,7 @@ def test_the_expected_error_holds_half_of_the_time():
     for mechanism in ("ladder", "smooth", "laplace"):
         method = SubgraphCount(epsilon="1/2", mechanism=mechanism)
         primitive = method._primitive(data.public)
-        given, error = method._input(primitive, data), method.expected_error(data)
+        given, error = method._query(primitive).answer(data), method.expected_error(data)
         with noise.seeded(7):
             said = np.array([int(np.ravel(primitive.sample(given))[0]) for _ in range(400)])
         # The noise is whole numbers, so that the median itself has some probability.

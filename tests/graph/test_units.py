@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from sfumato.data.graph import GraphPublic
+from sfumato.graph.unit_queries import SmoothValue
 from sfumato.graph.units import graph_vocabulary
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.smooth import SmoothLaplace
-from tests.graph.graphs import all_graphs, engine, graph, toggled
+from tests.graph.graphs import all_graphs, graph, toggled
 
 FIXED = ["edges", "degree(1)", "degrees", "blocks", "group_ends"]
 FOLLOWING = [
@@ -42,8 +43,8 @@ def unit(name, nodes):
 
 
 @cache
-def engines(nodes):
-    return {edges: engine(nodes, edges) for edges in all_graphs(nodes)}
+def graphs(nodes):
+    return {edges: graph(nodes, edges) for edges in all_graphs(nodes)}
 
 
 @cache
@@ -51,8 +52,10 @@ def values(name, nodes):
     """The exact value on every graph, as a tuple of fractions."""
     statistic = unit(name, nodes).statistic
     return {
-        edges: tuple(Fraction(x) for x in np.ravel(np.array(statistic.count(found), dtype=object)))
-        for edges, found in engines(nodes).items()
+        edges: tuple(
+            Fraction(x) for x in np.ravel(np.array(statistic.count.answer(found), dtype=object))
+        )
+        for edges, found in graphs(nodes).items()
     }
 
 
@@ -61,8 +64,8 @@ def bounds(name, nodes):
     """U(0), U(1), … on every graph, the cap filled in."""
     statistic = unit(name, nodes).statistic
     table = {}
-    for edges, found in engines(nodes).items():
-        widths = [Fraction(width) for width in statistic.bounds(found, STEPS)]
+    for edges, found in graphs(nodes).items():
+        widths = [Fraction(width) for width in statistic.count.bounds(found, STEPS)]
         filled = widths + [Fraction(statistic.cap)] * (STEPS - len(widths))
         table[edges] = [min(width, Fraction(statistic.cap)) for width in filled]
     return table
@@ -167,9 +170,10 @@ def test_values_are_what_their_names_say():
     ],
 )
 def test_the_worked_example(name, beta, bound):
-    found = engine(5, {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4)})
+    data = graph(5, {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4)})
     statistic = unit(name, 5).statistic
-    assert float(statistic._smooth_bound(found, Fraction(beta))) == pytest.approx(bound, rel=1e-12)
+    found = SmoothValue(statistic.count, Fraction(beta), statistic.cap, several=True).answer(data)
+    assert float(found.bound) == pytest.approx(bound, rel=1e-12)
 
 
 def test_where_no_edge_can_matter_nothing_is_hidden():

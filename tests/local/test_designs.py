@@ -11,6 +11,8 @@ from sfumato.local import (
     LaplaceResponse,
     LocalHash,
     MatrixResponse,
+    MeanResponse,
+    PiecewiseMean,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -18,6 +20,10 @@ from sfumato.local import (
 from sfumato.local.own import OwnAnswers
 from sfumato.mechanisms.local_hash import HashResponse, hash_width
 from sfumato.mechanisms.local_matrix import within
+from sfumato.mechanisms.local_response import NumberedResponse
+from sfumato.mechanisms.local_subset import SubsetResponse
+from sfumato.mechanisms.local_unary import UnaryResponse
+from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.noise.choices import WordChoices
 from sfumato.noise.thresholds import WORD, lies
 from sfumato.privacy.record import record, replay
@@ -43,6 +49,66 @@ DESIGNS = {
 LISTED = [name for name in DESIGNS if name != "hash"]
 CONSTANT = ["randomized", "unary", "symmetric", "subset", "hadamard"]
 EVERY = pytest.mark.parametrize("name", list(DESIGNS))
+
+
+RESPONSES = {
+    **{name: made(1, 70).primitive for name, made in DESIGNS.items()},
+    "bit": MeanResponse(epsilon=1, low=0, high=1, steps=8).primitive,
+    "place": PiecewiseMean(epsilon=1, low=0, high=1, steps=8).primitive,
+}
+
+
+def beyond(primitive):
+    """Return plain reports and rows that are none, though of the right type."""
+    if isinstance(primitive, NumberedResponse):
+        last = primitive.reports
+        return [-1, last, np.array([0, last], dtype=np.min_scalar_type(last - 1))]
+    if isinstance(primitive, SubsetResponse):
+        falling = tuple(range(primitive.size))[::-1]
+        high = tuple(range(71 - primitive.size, 71))
+        return [falling, high, np.array([falling], np.uint8), np.array([high], np.uint8)]
+    if isinstance(primitive, UnaryResponse):
+        return ["0" * 71, "2" * 70, np.array([[0, 1 << 6]], np.uint64)]
+    return ["0" * 31, "g" * 32, np.zeros((2, 3), np.uint64)]
+
+
+@pytest.mark.parametrize("name", list(RESPONSES))
+def test_a_response_says_reports_and_nothing_else(name):
+    primitive = RESPONSES[name]
+    held = np.arange(200, dtype=np.int64) % primitive.inputs
+    with noise.seeded(1):
+        one, many = primitive.sample(1), primitive.sample(held)
+    for said in (one, many, many[:0], *primitive.extremes(0, 1)):
+        primitive.check_output(said)
+    strange = [None, True, 1.0, [one], many.astype(np.float64), many[:, None], many[0, ...]]
+    for said in (*strange, *beyond(primitive)):
+        with pytest.raises((ValueError, TypeError)):
+            primitive.check_output(said)
+
+
+def test_one_question_says_a_question_and_its_report_and_nothing_else():
+    kinds = tuple(RESPONSES[name].kind for name in ("randomized", "subset"))
+    law = OneQuestion(answers=(3, 5), responses=kinds, set_sizes=(0, 2), epsilon=Fraction(1))
+    records = np.column_stack([np.arange(90) % 3, np.arange(90) % 5])
+    with noise.seeded(1):
+        one, many = law.sample((2, 4)), law.sample(records)
+    chosen, first, second = many
+    for said in (one, many, (0, 2), (1, (0, 4))):
+        law.check_output(said)
+    for said in (
+        (2, 0),
+        (0, 3),
+        (1, 0),
+        (0, 1, 2),
+        (chosen, first),
+        (chosen, first, second[1:]),
+        (chosen, second, first),
+        (chosen - 1, first, second),
+        (np.where(chosen, 2**62, 0), first, second),
+        (chosen.astype(np.float64), first, second),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            law.check_output(said)
 
 
 @pytest.mark.parametrize("name", LISTED)

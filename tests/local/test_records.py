@@ -10,15 +10,15 @@ import pytest
 from sfumato import noise
 from sfumato.local import MultiResponse, RandomizedResponse, RecordTally, SubsetSelection
 from sfumato.local.record import OwnRecord, OwnRecords, RecordPublic, RecordsPublic
-from sfumato.local.record_reports import RecordReports
 from sfumato.local.sharing import best_kind, best_sharing, mean_variances
 from sfumato.mechanisms.local_response import LocalResponse
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.mechanisms.randomized import Randomized
+from sfumato.privacy import door
+from sfumato.privacy.budget import Sampler
 from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.primitive import Change
-from sfumato.privacy.record import record
 from tests.method_suite import AuditSuite
 
 # Exact laws, which no version of a library can change: tested once.
@@ -146,10 +146,10 @@ def test_reports_name_their_parts():
 
 def drawn(method, codes, seed):
     """Return reports as `perturb_all` does, with seeded bits, which that refuses."""
+    own = method.own(codes)
     with noise.seeded(seed):
-        script = record(method, method.own(codes))
-    said = {step.label: step.outputs[0] for step in script}
-    return RecordReports.said(method, len(codes), said)
+        transcript = door.run(method, own, Sampler())
+    return door.follow(method, own.public, transcript)
 
 
 @pytest.fixture(scope="module")

@@ -66,12 +66,12 @@ def test_pairs_are_answers_to_all_questions():
     assert public == RespondentPublic(("smoking", "stress"), (3, 2))
     assert RespondentPublic.from_json(public.to_json()) == public
     first, turned = canonical_pairs(public)
-    assert first.here.numbers == turned.there.numbers == {"smoking": 0, "stress": 0}
-    assert first.there.numbers == turned.here.numbers == {"smoking": 2, "stress": 1}
+    assert first.here.input == turned.there.input == (0, 0)
+    assert first.there.input == turned.here.input == (2, 1)
     for seed in range(20):
         pair = random_pair(public, np.random.default_rng(seed))
-        for numbers in (pair.here.numbers, pair.there.numbers):
-            assert numbers["smoking"] in range(3) and numbers["stress"] in range(2)
+        for smoking, stress in (pair.here.input, pair.there.input):
+            assert smoking in range(3) and stress in range(2)
 
 
 def test_answers_to_other_questions_are_refused():

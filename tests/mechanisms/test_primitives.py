@@ -13,7 +13,7 @@ from sfumato.mechanisms.choose import Choose, ChooseSeveral, permute_and_flip_lo
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.knorm import KNormNoise
 from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
-from sfumato.mechanisms.real import RealGaussian, RealLaplace
+from sfumato.mechanisms.real import RealGaussian, RealLaplace, units_of
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
 from tests.mechanisms.opened import opened
 
@@ -263,7 +263,8 @@ class TestReals:
         budget = opened(PureDP(1))
         values = np.array([np.nan, np.inf, -1e300, 2.0])
         with noise.seeded(1):
-            said = real.measure(budget, values, label="x")
+            units = units_of(values, real.exponent)
+            said = real.read(budget.measure(real.primitive(), units, label="x"))
         assert said[1] > 1e10 and said[2] < -1e10 and abs(said[0]) < 100
         assert budget.remaining == PureDP(0)
 

@@ -18,6 +18,7 @@ from sfumato.regression.adassp import AdaSSP, AdaSSPEstimator, lifted
 from sfumato.regression.boosted import BoostedAdaSSP, BoostedEstimator
 from sfumato.regression.estimator import Setting
 from sfumato.regression.moment_noise import MomentNoise, joint
+from sfumato.regression.queries import weigh
 from sfumato.regression.rows import ANSWER, ROW
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
@@ -110,8 +111,9 @@ def test_no_two_records_are_further_apart_and_some_are_just_as_far(balance, roun
 
         def placed(row, answers, moments=moments):
             x = np.trunc(row * ROW).astype(np.int64)
-            vectors = [moments.weighed_vector(x * int(r * ANSWER)) for r in answers]
-            return np.concatenate([moments.weighed_matrix(np.outer(x, x)), *vectors])
+            matrix = weigh(np.outer(x, x)[moments.triangle], moments.matrix_weights)
+            vectors = [weigh(x * int(r * ANSWER), moments.vector_weights) for r in answers]
+            return np.concatenate([matrix, *vectors])
 
         largest = 0.0
         cosine = min(balance / 2, 1.0)

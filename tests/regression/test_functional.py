@@ -13,8 +13,8 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.regression.design import UNIT, Design, Response
 from sfumato.regression.functional import FunctionalRegression
 from sfumato.regression.functional_bounds import Columns
-from sfumato.regression.moments import moments
 from sfumato.regression.quadratic import minimiser
+from sfumato.regression.queries import FeatureSums
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.tabular import tables
 
@@ -128,10 +128,15 @@ def test_sums_of_products_are_exact():
     data = tables.table(tables.made(5000))
     response = Response.classes(data.public, "left", ("true",))
     design = Design.of(data.public, response)
-    found = moments(design.blocks(data), design.dimension)
-    x = np.concatenate([part for part, _ in design.blocks(data)]).astype(int).astype(object)
-    assert (found.xx.astype(object) == x.T @ x).all()
-    assert found.xx[-1, -1] == data.counts.rows * UNIT**2
+    i, j = np.triu_indices(design.dimension)
+    weights = np.ones(i.size + design.dimension, dtype=np.int64)
+    found = FeatureSums(design=design, rows=i, columns=j, weights=weights).answer(data)
+    x, y = (
+        np.concatenate(parts).astype(int).astype(object)
+        for parts in zip(*design.blocks(data), strict=True)
+    )
+    assert (found == np.concatenate([x.T @ y, (x.T @ x)[i, j]])).all()
+    assert found[-1] == data.counts.rows * UNIT**2
 
 
 def test_the_ratio_divides_the_noise_on_sensitive_columns():
@@ -182,7 +187,7 @@ def test_a_model_tells_classes_apart():
     assert "whether tall is true" in release.words()
 
 
-def test_sums_over_very_many_records_do_not_wrap_around():
+def test_sums_over_very_many_records_do_not_wrap_around(monkeypatch):
     """One record more moves what is measured by what one record may, at every number of them."""
     public = TablePublic.of(
         Schema.from_dict({"here": {"kind": "real", "low": 0, "high": 1}, "left": bool})
@@ -192,8 +197,9 @@ def test_sums_over_very_many_records_do_not_wrap_around():
     )
 
     def weighed(rows):
-        every = np.full((2, 2), rows * UNIT**2, dtype=np.int64)
-        return layout.weighed(every, every[0])
+        every = np.full(layout.weights.size, rows * UNIT**2, dtype=np.int64)
+        monkeypatch.setattr(FeatureSums, "sums", lambda query, data: every)
+        return layout.query.answer(None)
 
     for rows in (2**25, 2**61 // (4 * 1000 * UNIT**2), 2**63 // (4 * 1000 * UNIT**2), 2**32):
         moved = np.abs(weighed(rows + 1) - weighed(rows)).sum()

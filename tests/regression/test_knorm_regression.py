@@ -2,6 +2,8 @@
 
 import math
 from itertools import product
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,10 +14,11 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
+from sfumato.privacy.program import FINISH
 from sfumato.regression.estimator import Setting
 from sfumato.regression.knorm import CROSS, SQUARE, SUMS, KNormEstimator
 from sfumato.regression.knorm_regression import KNormRegression, second_moments
-from sfumato.regression.rows import ROW, Moments
+from sfumato.regression.rows import ROW, Moments, Rows
 from sfumato.regression.shrinkage import shrunken
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
@@ -116,11 +119,22 @@ def records(size):
     return [(row, answer) for row, answer in product(rows, (-1.0, 0.3, 1.0))]
 
 
-def weighed(estimator, relation, row, answer):
+def weighed(estimator, relation, moments):
+    """Return what is asked for, of rows with these moments."""
+    query = estimator.query(SimpleNamespace(dimension=len(moments.xy)), relation)
+    first = moments.xy, int(np.trace(moments.xx))
+    with (
+        patch.object(Rows, "moments", lambda rows, entry: moments),
+        patch.object(Rows, "first_moments", lambda rows: first),
+    ):
+        return query.answer(None)
+
+
+def added_by(estimator, relation, row, answer):
     """Return what one record adds to the vector, in units of 1."""
     whole = np.rint(ROW * row).astype(np.int64), round(ROW * answer)
     moments = Moments(np.outer(whole[0], whole[0]), whole[0] * whole[1], whole[1] ** 2)
-    return estimator._weighed(moments, relation) / ROW**2
+    return weighed(estimator, relation, moments) / ROW**2
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -128,7 +142,7 @@ def weighed(estimator, relation, row, answer):
 def test_no_record_moves_the_sums_further_than_declared_and_some_do(size, matrix):
     estimator = KNormEstimator(matrix=matrix)
     for relation in Relation:
-        added = np.array([weighed(estimator, relation, *record) for record in records(size)])
+        added = np.array([added_by(estimator, relation, *record) for record in records(size)])
         allowed = float(estimator.sensitivity(relation)) / ROW**2
         moved = np.linalg.norm(added, axis=1).max()
         if relation is Relation.REPLACE_ONE:
@@ -146,7 +160,7 @@ def test_sums_of_very_many_records_do_not_wrap_around():
         estimator = KNormEstimator(matrix=matrix)
         for rows in (2**20, 2**29 // CROSS, 2**38):
             here, there = (
-                estimator._weighed(Moments(np.array([[sum_]]), np.array([sum_]), sum_), relation)
+                weighed(estimator, relation, Moments(np.array([[sum_]]), np.array([sum_]), sum_))
                 for sum_ in (rows * ROW**2, (rows + 1) * ROW**2)
             )
             assert np.linalg.norm(here - there) <= float(estimator.sensitivity(relation))
@@ -156,6 +170,15 @@ def made_up(generator, rows, slope, noise=0.1):
     x = generator.normal(size=(rows, len(slope))) / np.sqrt(len(slope)) / 2
     x /= np.maximum(1, np.linalg.norm(x, axis=1))[:, None]
     return x, np.clip(x @ slope + noise * generator.normal(size=rows), -1, 1)
+
+
+def answered(program, said):
+    """Return what a program makes of the answer to its one request."""
+    assert next(program).label == SUMS
+    assert program.send(said) is FINISH
+    with pytest.raises(StopIteration) as end:
+        next(program)
+    return end.value.value
 
 
 @pytest.mark.parametrize("matrix", [False, True])
@@ -171,9 +194,9 @@ def test_what_is_rehearsed_is_what_is_measured(matrix):
     for limit in (PureDP(1000), GDP(10**4)):
         setting = Setting(3, Relation.ADD_REMOVE, limit, 4000.0)
         with noise.seeded(1):
-            said = estimator.noise(setting).sample(estimator._weighed(whole, setting.relation))
+            said = estimator.noise(setting).sample(weighed(estimator, setting.relation, whole))
         for fit in (
-            estimator.fit(setting, {SUMS: said}),
+            answered(estimator.fit(SimpleNamespace(dimension=3), setting, None), said),
             estimator.rehearsed(setting, x, y, generator),
         ):
             np.testing.assert_allclose(fit.weights, slope, atol=0.05)

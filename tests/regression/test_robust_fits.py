@@ -24,8 +24,8 @@ from sfumato.regression.bayesian import (
 )
 from sfumato.regression.clipping import gain, second_moment
 from sfumato.regression.noise_aware import Clipped, noise_aware
+from sfumato.regression.published_queries import normalised
 from sfumato.regression.published_search import published_search
-from sfumato.regression.robust_published import normalised
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import best_thresholds, laplace_scales
 

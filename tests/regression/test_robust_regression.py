@@ -228,7 +228,7 @@ def test_with_a_delta_the_noise_is_that_of_the_pure_loss_that_fits():
 
 def test_what_does_not_fit_is_refused():
     for options, words in (
-        ({"split": ["0.5", "0.5", "0.5"]}, "three numbers above 0"),
+        ({"split": ["0.5", "0.5", "0.5"]}, "three numbers of at least 1e-6"),
         ({"clip": 0}, "clip must be"),
         ({"engine": "advi"}, "engine must be"),
         ({**PUBLISHED, "delta": "1e-6"}, "leave delta out"),

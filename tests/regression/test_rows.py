@@ -1,5 +1,6 @@
 """Rows of bounded length: exact bounds, one record at a time, exact sums."""
 
+import gc
 import math
 from fractions import Fraction
 
@@ -305,3 +306,18 @@ def test_residuals_are_not_merged_either(many):
         row_kernels.clipped_residuals(x, y, np.array([weight]), 4096.0, scratch)
         assert set(scratch.tolist()) == {float(plain)}
     assert told >= 10
+
+
+def test_rows_are_kept_for_one_rule_and_one_table_and_go_with_the_rule():
+    data, other = made.table(made.made(20)), made.table(made.made(20, seed=1))
+    rule = rule_of(data.public)
+    x, _ = whole(Rows(rule, data))
+    assert module._MADE[rule][0] is data
+    again, _ = whole(Rows(rule, data))
+    assert (again == x).all()
+    assert (whole(Rows(rule, other))[0] != x).any()
+    assert (whole(Rows(rule, data))[0] == x).all()
+    kept = len(module._MADE)
+    del rule
+    gc.collect()
+    assert len(module._MADE) < kept

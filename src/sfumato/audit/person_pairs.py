@@ -11,9 +11,9 @@ from sfumato.local.survey_answers import OwnRespondent, RespondentPublic
 
 def respondent_pairs(public: RespondentPublic) -> list[Pair]:
     """Return the first answers to all questions beside the last ones, and the other way round."""
-    first = OwnRespondent(dict.fromkeys(public.names, 0), public)
-    ends = {name: size - 1 for name, size in zip(public.names, public.sizes, strict=True)}
-    pair = Pair("the first answers, and the last", first, OwnRespondent(ends, public))
+    first = OwnRespondent((0 for _ in public.sizes), public)
+    last = OwnRespondent((size - 1 for size in public.sizes), public)
+    pair = Pair("the first answers, and the last", first, last)
     return [pair, pair.turned()]
 
 
@@ -21,8 +21,7 @@ def random_respondent_pair(public: RespondentPublic, generator: Any) -> Pair:
     """Return two people with random answers."""
 
     def drawn() -> OwnRespondent:
-        numbers = (int(generator.integers(size)) for size in public.sizes)
-        return OwnRespondent(dict(zip(public.names, numbers, strict=True)), public)
+        return OwnRespondent((int(generator.integers(size)) for size in public.sizes), public)
 
     return Pair("random answers", drawn(), drawn())
 

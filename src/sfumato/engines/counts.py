@@ -27,8 +27,6 @@ __all__ = [
     "checked_set",
 ]
 
-T = TypeVar("T")
-
 Integers64 = NDArray[np.int64]
 State = TypeVar("State")
 
@@ -78,12 +76,8 @@ class Counts(Protocol):
         """
         ...
 
-    def recall(self, key: object, count: Callable[[], T]) -> T:
-        """Return what was counted for a public key before, or count it now.
-
-        What several queries need is kept here, on the side of the data, for as long as whoever
-        asks holds the key.
-        """
+    def recall(self, key: object, make: Callable[[], State]) -> State:
+        """Return what is kept for a public key as long as the key lives, made at first. Private."""
         ...
 
     def distinct(self, columns: Sequence[int]) -> tuple[NDArray[np.uint32], Integers64]:

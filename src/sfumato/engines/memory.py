@@ -9,12 +9,11 @@ by block and never kept. The codes cannot be written to afterwards.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
-from typing import Any, NoReturn, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,10 @@ from sfumato.engines.bits import ROWS_OF_BITS, is_small, small_tables
 from sfumato.engines.condense import distinct_rows
 from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, checked_set
 from sfumato.engines.cover import SMALL_TABLE, cover
+from sfumato.engines.recall import Recalling
 from sfumato.engines.together import joined
 
 __all__ = ["CodeTable", "code_type"]
-
-T = TypeVar("T")
 
 BLOCK = 2**12
 """Rows of one block of counting: its codes and indices stay in the second-level cache."""
@@ -112,7 +110,7 @@ class _Codes:
         return self.rows if self._condensed is None else self._condensed
 
 
-class CodeTable:
+class CodeTable(Recalling):
     """A private table of codes, column by column, and every way of counting in it.
 
     Parameters
@@ -126,7 +124,7 @@ class CodeTable:
         Whatever must live as long as the codes do, such as the folder of a snapshot.
     """
 
-    __slots__ = ("_codes", "_recalled", "_recodings", "_sizes")
+    __slots__ = ("_codes", "_recodings", "_sizes")
 
     def __init__(
         self,
@@ -135,12 +133,12 @@ class CodeTable:
         *,
         keep: object = None,
     ) -> None:
+        super().__init__()
         if len(columns) != len(sizes) or not columns:
             raise ValueError(f"{len(sizes)} sizes need as many columns; got {len(columns)}")
         self._sizes = tuple(int(size) for size in sizes)
         self._codes = _Codes(columns, self._sizes, keep)
         self._recodings: tuple[Recoding, ...] = tuple((c, None) for c in range(len(sizes)))
-        self._recalled: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     @property
     def rows(self) -> int:
@@ -186,19 +184,12 @@ class CodeTable:
         is a function of the same row of the table: what one record can change stays the same.
         """
         view = CodeTable.__new__(CodeTable)
+        Recalling.__init__(view)
         view._codes = self._codes
         pairs = [self._recoding(int(source), recoding) for source, recoding in columns]
         view._recodings = tuple(recoding for recoding, _ in pairs)
         view._sizes = tuple(size for _, size in pairs)
-        view._recalled = WeakKeyDictionary()
         return view
-
-    def recall(self, key: object, count: Callable[[], T]) -> T:
-        """Return what was counted for a public key before, or count it now. Private."""
-        if key not in self._recalled:
-            self._recalled[key] = count()
-        found: T = self._recalled[key]
-        return found
 
     def _recoding(self, source: int, recoding: NDArray[Any] | None) -> tuple[Recoding, int]:
         """Return one column of a view in terms of the codes that are kept, and its size."""

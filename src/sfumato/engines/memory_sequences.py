@@ -8,16 +8,16 @@ Many are counted by walks that grow them from each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.context_walk import MemoryContexts
-from sfumato.engines.counts import Integers64, State
+from sfumato.engines.counts import Integers64
 from sfumato.engines.gram_walk import MemoryGrams
+from sfumato.engines.recall import Recalling
 from sfumato.engines.suffixes import MemorySuffixes
 
 __all__ = ["MOST_SYMBOLS", "MOST_TOKENS", "MemorySequences", "symbol_type"]
@@ -38,7 +38,7 @@ def symbol_type(alphabet: int) -> type[np.unsignedinteger[Any]]:
     return next(t for t in (np.uint8, np.uint16, np.uint32) if alphabet + 1 <= np.iinfo(t).max)
 
 
-class MemorySequences:
+class MemorySequences(Recalling):
     """Private sequences over symbols 0 … alphabet−1.
 
     Parameters
@@ -55,7 +55,7 @@ class MemorySequences:
     The end of a sequence is the symbol `alphabet`, its start the symbol `alphabet` + 1.
     """
 
-    __slots__ = ("_alphabet", "_lengths", "_starts", "_states", "_text")
+    __slots__ = ("_alphabet", "_lengths", "_starts", "_text")
 
     def __init__(self, symbols: NDArray[Any], lengths: NDArray[Any], *, alphabet: int) -> None:
         kind = symbol_type(alphabet)
@@ -80,7 +80,7 @@ class MemorySequences:
         text.flags.writeable = starts.flags.writeable = False
         self._text, self._starts, self._alphabet = text, starts, alphabet
         self._lengths: tuple[Integers64, Integers64] | None = None
-        self._states: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        Recalling.__init__(self)
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, alphabet: int) -> MemorySequences:
@@ -146,13 +146,6 @@ class MemorySequences:
         engine = MemorySequences.__new__(MemorySequences)
         engine._keep(cut_text(self._text, self._starts, shorter), shorter, self._alphabet)
         return engine
-
-    def recall(self, key: object, make: Callable[[], State]) -> State:
-        """Return what is kept for a public key as long as the key lives, made at first. Private."""
-        if key not in self._states:
-            self._states[key] = make()
-        state: State = self._states[key]
-        return state
 
     def contexts(self) -> MemoryContexts:
         """Return a walk over contexts that grow to the left, from the empty one."""

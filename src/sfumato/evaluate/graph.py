@@ -177,6 +177,6 @@ def _formula(data: Graph, method: GraphStatistic) -> Any:
     term = read_formula(method.expression, names)
     values = {}
     for unit in term.units:
-        counted = _floats(unit.statistic.count(data.counts))
+        counted = _floats(unit.statistic.count.answer(data))
         values[unit] = counted[0] if unit.entries is None else counted
     return plain_value(term, values, floor=float(method.floor))

@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.dk_one import SortedDegrees
+from sfumato.graph.dk_one import SortedPart
 from sfumato.graph.models import ClusteredModel
-from sfumato.graph.subgraph_count import COUNT, SubgraphCount
+from sfumato.graph.subgraph_count import SubgraphCount
 from sfumato.graph.synthetic import SyntheticGraph, drawn_sizes
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Program
 
 __all__ = ["ClusteredGraph"]
 
@@ -54,8 +54,8 @@ class ClusteredGraph(Method[Graph, SyntheticGraph]):
         assert isinstance(limit, PureDP)
         return limit.share(1 - self.triangle_share), limit.share(self.triangle_share)
 
-    def _degrees(self, public: GraphPublic) -> SortedDegrees:
-        return SortedDegrees(self._losses(public)[0], DEGREE_SHARE)
+    def _degrees(self, public: GraphPublic) -> SortedPart:
+        return SortedPart(self._losses(public)[0], DEGREE_SHARE)
 
     @property
     def _triangles(self) -> SubgraphCount:
@@ -73,12 +73,14 @@ class ClusteredGraph(Method[Graph, SyntheticGraph]):
             sizes=drawn_sizes(public, steps),
         )
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        self._degrees(data.public).measure(data, budget)
-        triangles = budget.take(self._losses(data.public)[1], "triangles")
-        self._triangles.measure_count(data, triangles)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        found = self._degrees(public).repaired(public, transcript)
-        triangles = self._triangles.number(public, transcript[COUNT]).possible
-        return SyntheticGraph(public, ClusteredModel(found.degrees, triangles), moved=found.moved)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for degrees, edges and triangles, and return a model of graphs with these."""
+        part = self._degrees(public)
+        noisy, edges = yield from part.ask(public, budget)
+        counted = yield from self._triangles.program(
+            public, budget.take(self._losses(public)[1], "triangles")
+        )
+        yield FINISH
+        found = part.repair(public, noisy, edges)
+        model = ClusteredModel(found.degrees, counted.possible)
+        return SyntheticGraph(public, model, moved=found.moved)

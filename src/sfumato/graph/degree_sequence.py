@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.degrees import DegreeRelease
 from sfumato.graph.margins import margin
+from sfumato.graph.queries import SortedDegrees
 from sfumato.mechanisms.count_noise import count_noise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.sorted_counts import repair_sorted_counts
@@ -17,9 +19,9 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method
 from sfumato.privacy.plan import Plan, PlanStep, Size
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
-__all__ = ["DegreeSequence", "degree_noise", "degree_step", "measure_degrees", "repaired_degrees"]
+__all__ = ["DegreeSequence", "ask_degrees", "degree_noise", "degree_step", "repair_degrees"]
 
 #: The label of the sorted degrees in transcripts.
 DEGREES = "degrees"
@@ -55,12 +57,12 @@ class DegreeSequence(Method[Graph, DegreeRelease]):
             sizes=(Size(public.nodes, "nodes"),),
         )
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        measure_degrees(budget, data)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> DegreeRelease:
-        limit, _ = self.record_budget(public)
-        return repaired_degrees(public, transcript, limit)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[DegreeRelease]:
+        """Ask for the sorted degrees, and repair them."""
+        loss = budget.remaining
+        noisy = yield ask_degrees(public, budget)
+        yield FINISH
+        return repair_degrees(public, noisy, loss)
 
 
 def degree_noise(public: GraphPublic, loss: Loss) -> GeometricNoise:
@@ -82,13 +84,12 @@ def degree_step(public: GraphPublic, loss: Loss, told: Loss) -> PlanStep:
     )
 
 
-def measure_degrees(budget: Budget, data: Graph) -> None:
-    """Measure the sorted degrees, and spend the whole slice."""
-    ordered = np.sort(data.counts.degrees()).astype(np.int64)
-    budget.measure(degree_noise(data.public, budget.remaining), ordered, label=DEGREES)
+def ask_degrees(public: GraphPublic, budget: Budget) -> Ask:
+    """Return the request for the sorted degrees; it spends the whole slice."""
+    return Ask(budget, degree_noise(public, budget.remaining), SortedDegrees(), DEGREES)
 
 
-def repaired_degrees(public: GraphPublic, transcript: Transcript, loss: Loss) -> DegreeRelease:
-    """Return the closest sequence of degrees to what was said that is in order and possible."""
-    degrees = repair_sorted_counts(transcript[DEGREES], largest=max(public.nodes - 1, 0))
+def repair_degrees(public: GraphPublic, noisy: NDArray[np.int64], loss: Loss) -> DegreeRelease:
+    """Return the closest sequence of degrees to the noisy one that is in order and possible."""
+    degrees = repair_sorted_counts(noisy, largest=max(public.nodes - 1, 0))
     return DegreeRelease(degrees, margin=margin(degree_noise(public, loss)))

@@ -15,10 +15,12 @@ from sfumato.engines.counts import GraphCounts
 from sfumato.privacy.rounding import exp_up
 
 __all__ = [
+    "joint_bound",
     "joint_cap",
     "joint_change",
     "largest_degree",
     "smooth_peak",
+    "triple_bound",
     "triple_cap",
     "triple_change",
     "widest_pair",
@@ -56,6 +58,21 @@ def joint_cap(nodes: int) -> int:
     return max(4 * nodes - 7, 1)
 
 
+def joint_bound(nodes: int, wide: int, beta: Fraction) -> Fraction:
+    """Return the smooth bound of the joint degrees; private if the widest pair is.
+
+    Parameters
+    ----------
+    nodes
+        The number of nodes.
+    wide
+        How many edges the widest pair has.
+    beta
+        The smoothness.
+    """
+    return smooth_peak(joint_change, wide, beta, joint_cap(nodes), power=1)
+
+
 def triple_change(degree: int) -> int:
     """Return how far an edge can move the triples by degree if no node has more others."""
     return 2 * degree * (3 * degree - 2) if degree else 0
@@ -64,6 +81,11 @@ def triple_change(degree: int) -> int:
 def triple_cap(nodes: int) -> int:
     """Return how far an edge can move the triples by degree of any graph: 2(n − 2)²."""
     return max(2 * (nodes - 2) ** 2, 1)
+
+
+def triple_bound(nodes: int, degree: int, beta: Fraction) -> Fraction:
+    """Return the smooth bound of the triples by degree; private if the largest degree is."""
+    return smooth_peak(triple_change, degree, beta, triple_cap(nodes), power=2)
 
 
 def smooth_peak(

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.dk_joint import JointHistogram
-from sfumato.graph.dk_one import DegreeHistogram, SortedDegrees
+from sfumato.graph.dk_one import DegreeHistogram, SortedPart
 from sfumato.graph.dk_parts import DKPart
 from sfumato.graph.dk_published import PublishedDegrees, PublishedJoint
 from sfumato.graph.dk_three import TripleHistogram
@@ -26,7 +26,7 @@ from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, SHARE, Flag, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 
 __all__ = ["DKGraph"]
 
@@ -172,7 +172,7 @@ class DKGraph(Method[Graph, SyntheticGraph]):
                 return DegreeHistogram(limit, share, self.cap)
             case "sorted":
                 assert share is not None
-                return SortedDegrees(limit, share)
+                return SortedPart(limit, share)
             case _:
                 assert share is not None
                 return GroupedDegrees(limit, share, self.groups or MOST_GROUPS)
@@ -184,8 +184,6 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         sizes = drawn_sizes(public, steps)
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps, sizes=sizes)
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        self._part(data.public).measure(data, budget)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        return self._part(public).build(public, transcript)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for what tells the series, and return graphs that have it."""
+        return self._part(public).program(public, budget)

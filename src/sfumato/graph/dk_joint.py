@@ -1,8 +1,8 @@
 """dK-2 with noise that follows the graph: every bin of a public grid of degrees.
 
 The noise has the scale of a smooth bound, which is private: what is kept of the noisy bins is
-decided by a guess at that scale which is paid for, never by the scale itself. Only `measure` and
-what it calls see the graph. Proof: docs/proofs/dk-graphs.md.
+decided by a guess at that scale which is paid for, never by the scale itself. Proof:
+docs/proofs/dk-graphs.md.
 """
 
 from __future__ import annotations
@@ -10,32 +10,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph import dk_bounds
-from sfumato.graph.dk_parts import (
-    EDGES,
-    MOST_BINS,
-    edge_noise,
-    edge_step,
-    joined_estimate,
-    measure_edges,
-    noise_of,
-)
-from sfumato.graph.dk_series import joint_degrees
+from sfumato.graph.dk_parts import MOST_BINS, joined_estimate, noise_of
 from sfumato.graph.joint_degrees import repaired_joint
 from sfumato.graph.joint_models import JointModel
 from sfumato.graph.margins import margin
+from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
+from sfumato.graph.queries import JointDegreeTable, WidestPair
 from sfumato.graph.synthetic import SyntheticGraph
-from sfumato.mechanisms.smooth import SmoothInput, SmoothLaplace
+from sfumato.mechanisms.smooth import SmoothLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = [
     "JointHistogram",
@@ -110,6 +103,14 @@ def require_bins(bins: int, cap: int, most: int) -> None:
         )
 
 
+class JointAnswers(NamedTuple):
+    """The noisy number of edges, the noisy widest pair, and all noisy bins."""
+
+    edges: int
+    widest: int
+    table: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class JointHistogram:
     """How many edges join nodes of each two degrees up to a public one, all bins with noise.
@@ -152,8 +153,7 @@ class JointHistogram:
 
     def _bound(self, public: GraphPublic, wide: int) -> Fraction:
         """Return the smooth bound of a graph whose widest pair has so many edges."""
-        beta, cap = self._primitive(public).beta, dk_bounds.joint_cap(public.nodes)
-        return dk_bounds.smooth_peak(dk_bounds.joint_change, wide, beta, cap, power=1)
+        return dk_bounds.joint_bound(public.nodes, wide, self._primitive(public).beta)
 
     def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
         """Return the lines of the plan."""
@@ -165,32 +165,22 @@ class JointHistogram:
             table_step(f"the edges between nodes of degrees 1 to {many:,}, two by two", rest),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the number of edges, the widest pair, and all bins."""
+    def ask(self, public: GraphPublic, budget: Budget) -> Program[JointAnswers]:
+        """Ask for the number of edges, the widest pair, and all bins."""
         edges, wide, rest = parts_of(self.loss, 2)
-        measure_edges(data, budget.take(edges, EDGES))
-        widest = dk_bounds.widest_pair(data.counts)
-        value = np.array([widest], dtype=np.int64)
-        budget.take(wide, WIDEST).measure(noise_of(wide, (1,), 1), value, label=WIDEST)
-        given = SmoothInput(self._table(data), self._bound(data.public, widest))
-        budget.take(rest, JOINT).measure(self._primitive(data.public), given, label=JOINT)
+        edge_count = yield ask_edges(budget.take(edges, EDGES))
+        widest = yield Ask(budget.take(wide, WIDEST), noise_of(wide, (1,), 1), WidestPair(), WIDEST)
+        primitive = self._primitive(public)
+        table = JointDegreeTable(self.most(public), primitive.beta)
+        noisy = yield Ask(budget.take(rest, JOINT), primitive, table, JOINT)
+        return JointAnswers(int(edge_count[0]), int(widest[0]), counted(noisy))
 
-    def _table(self, data: Graph) -> tuple[int, ...]:
-        """Return the number of edges in each bin. Private."""
-        most = self.most(data.public)
-        joint = joint_degrees(data.counts.pairs(), data.counts.nodes)
-        table = np.zeros((most, most), dtype=np.int64)
-        ends = np.minimum(np.stack([joint.low, joint.high]), most) - 1
-        np.add.at(table, (ends[0], ends[1]), joint.edges)
-        return tuple(table[np.triu_indices(most)].tolist())
-
-    def model(self, public: GraphPublic, transcript: Transcript) -> tuple[JointModel, float]:
+    def model(self, public: GraphPublic, said: JointAnswers) -> tuple[JointModel, float]:
         """Return the model of what was said, and how far that had to be moved."""
-        noisy = counted(transcript[JOINT])
-        losses = parts_of(self.loss, 2)
-        deviation = edge_noise(losses[0]).standard_deviation
-        edges = joined_estimate([(float(transcript[EDGES][0]), deviation)], public)
-        wide = min(max(int(transcript[WIDEST][0]), 0), max(2 * public.nodes - 4, 0))
+        noisy = said.table
+        deviation = edge_noise(parts_of(self.loss, 2)[0]).standard_deviation
+        edges = joined_estimate([(float(said.edges), deviation)], public)
+        wide = min(max(said.widest, 0), max(2 * public.nodes - 4, 0))
         kept = noisy > threshold(self._bound(public, wide), self._primitive(public))
         bins, weights = self._bins(public)[kept], noisy[kept]
         if weights.sum() > edges:
@@ -203,7 +193,9 @@ class JointHistogram:
         found = repaired_joint(low, high, np.append(weights, rest), public.nodes)
         return JointModel(found.joint, public.nodes), found.moved
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with about these joint degrees."""
-        model, moved = self.model(public, transcript)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask, and return graphs with about these joint degrees."""
+        said = yield from self.ask(public, budget)
+        yield FINISH
+        model, moved = self.model(public, said)
         return SyntheticGraph(public, model, moved=moved)

@@ -1,6 +1,6 @@
 """dK-1: how many edges nodes have, measured as a sorted sequence or as a histogram.
 
-Only `measure` sees the graph. Proof: docs/proofs/dk-graphs.md.
+Proof: docs/proofs/dk-graphs.md.
 """
 
 from __future__ import annotations
@@ -12,30 +12,26 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.apportioning import closest, rounded, shares
-from sfumato.graph.degree_sequence import DEGREES, degree_noise, degree_step, measure_degrees
-from sfumato.graph.dk_parts import (
-    EDGES,
-    MOST_BINS,
-    edge_noise,
-    edge_step,
-    joined_estimate,
-    measure_edges,
-    noise_of,
-)
+from sfumato.graph.degree_sequence import DEGREES, ask_degrees, degree_noise, degree_step
+from sfumato.graph.dk_parts import MOST_BINS, joined_estimate, noise_of
 from sfumato.graph.graphical import Repaired, graphical
 from sfumato.graph.margins import margin
 from sfumato.graph.models import DegreeModel
+from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
+from sfumato.graph.queries import DegreeCounts
 from sfumato.graph.synthetic import SyntheticGraph
 from sfumato.mechanisms.isotonic import isotonic_regression
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
-__all__ = ["DegreeHistogram", "SortedDegrees"]
+__all__ = ["DegreeHistogram", "SortedPart"]
+
+Integers = NDArray[np.int64]
 
 #: The label of the histogram in transcripts.
 HISTOGRAM = "histogram"
@@ -46,7 +42,7 @@ PHANTOMS = 10
 
 
 @dataclass(frozen=True)
-class SortedDegrees:
+class SortedPart:
     """The sorted degrees, and the number of edges, which noise on all degrees would drown.
 
     Parameters
@@ -73,21 +69,21 @@ class SortedDegrees:
         degrees, edges = self._losses
         return degree_step(public, degrees, degrees), edge_step(edges)
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the sorted degrees and the number of edges."""
+    def ask(self, public: GraphPublic, budget: Budget) -> Program[tuple[Integers, int]]:
+        """Ask for the sorted degrees and the number of edges, and return both with their noise."""
         degrees, edges = self._losses
-        measure_degrees(budget.take(degrees, DEGREES), data)
-        measure_edges(data, budget.take(edges, EDGES))
+        noisy = yield ask_degrees(public, budget.take(degrees, DEGREES))
+        counted = yield ask_edges(budget.take(edges, EDGES))
+        return noisy, int(counted[0])
 
-    def repaired(self, public: GraphPublic, transcript: Transcript) -> Repaired:
-        """Return degrees that a graph can have, close to those that were said.
+    def repair(self, public: GraphPublic, noisy: Integers, counted: int) -> Repaired:
+        """Return degrees that a graph can have, close to the noisy ones.
 
         They rise, lie between 0 and n − 1 and add up to twice the number of edges, which is told
         by both measurements, each weighed by its noise.
         """
-        noisy = transcript[DEGREES]
         rising = isotonic_regression(noisy)
-        edges = self._edges(public, transcript)
+        edges = self._edges(public, noisy, counted)
         # Far below 0 or above n − 1 it makes no difference how far.
         units = np.rint(np.clip(rising, -3 * public.nodes, 3 * public.nodes) * UNIT)
         most = max(public.nodes - 1, 0)
@@ -95,17 +91,19 @@ class SortedDegrees:
         found = graphical(np.clip(rounded(parts, UNIT), 0, most))
         return Repaired(found.degrees, float(np.abs(found.degrees - rising).sum()))
 
-    def _edges(self, public: GraphPublic, transcript: Transcript) -> int:
+    def _edges(self, public: GraphPublic, noisy: Integers, counted: int) -> int:
         degrees, edges = self._losses
-        noise = degree_noise(public, degrees)
-        total = float(transcript[DEGREES].sum(dtype=np.float64)) / 2
-        spread = noise.standard_deviation * math.sqrt(max(public.nodes, 1)) / 2
-        counted = float(transcript[EDGES][0]), edge_noise(edges).standard_deviation
-        return joined_estimate([counted, (total, spread)], public)
+        total = float(noisy.sum(dtype=np.float64)) / 2
+        deviation = degree_noise(public, degrees).standard_deviation
+        spread = deviation * math.sqrt(max(public.nodes, 1)) / 2
+        direct = float(counted), edge_noise(edges).standard_deviation
+        return joined_estimate([direct, (total, spread)], public)
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with these degrees."""
-        found = self.repaired(public, transcript)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask, and return graphs with these degrees."""
+        noisy, counted = yield from self.ask(public, budget)
+        yield FINISH
+        found = self.repair(public, noisy, counted)
         return SyntheticGraph(public, DegreeModel(found.degrees), moved=found.moved)
 
 
@@ -160,25 +158,23 @@ class DegreeHistogram:
         )
         return histogram, edge_step(self._losses[1])
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure all bins, the empty ones too, and the number of edges."""
-        histogram, edges = self._losses
-        bins = self._bins(data.public)
-        degrees = np.minimum(data.counts.degrees(), bins - 1)
-        counts = np.bincount(degrees, minlength=bins).astype(np.int64)
-        noise = self._noise(data.public)
-        budget.take(histogram, HISTOGRAM).measure(noise, counts, label=HISTOGRAM)
-        measure_edges(data, budget.take(edges, EDGES))
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with these degrees.
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for all bins, the empty ones too, and the edges; return graphs with these degrees.
 
         Bins that are likely empty count as empty. Nodes that are then left over share the ends of
         edges that are left over.
         """
-        noisy: NDArray[np.int64] = transcript[HISTOGRAM]
-        counted = float(transcript[EDGES][0]), edge_noise(self._losses[1]).standard_deviation
-        ends = 2 * joined_estimate([counted], public)
+        histogram, edges = self._losses
+        noisy: Integers = yield Ask(
+            budget.take(histogram, HISTOGRAM),
+            self._noise(public),
+            DegreeCounts(self._bins(public)),
+            HISTOGRAM,
+        )
+        counted = yield ask_edges(budget.take(edges, EDGES))
+        yield FINISH
+        direct = float(counted[0]), edge_noise(edges).standard_deviation
+        ends = 2 * joined_estimate([direct], public)
         nodes = self._likely(public, noisy)
         known = np.repeat(np.arange(len(nodes)), nodes)
         rest = public.nodes - len(known)
@@ -189,7 +185,7 @@ class DegreeHistogram:
         moved = float(np.abs(said[: len(noisy)] - noisy).sum() + said[len(noisy) :].sum())
         return SyntheticGraph(public, DegreeModel(found.degrees), moved=moved)
 
-    def _likely(self, public: GraphPublic, noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _likely(self, public: GraphPublic, noisy: Integers) -> Integers:
         """Return how many nodes likely have each degree, no more than there are in all."""
         # An empty bin of degree k exceeds scale·ln(bins·(k + 1)/2f) with a probability of about
         # f/(bins·(k + 1)): about f ends of edges are made up, times what stands in such a bin.

@@ -1,4 +1,4 @@
-"""What the ways to measure a dK series share: their shape, and the number of edges."""
+"""What the ways to measure a dK series share: their shape, and an estimate of the edges."""
 
 from __future__ import annotations
 
@@ -7,28 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.margins import margin
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.synthetic import SyntheticGraph, most_edges
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 
-__all__ = [
-    "EDGES",
-    "MOST_BINS",
-    "DKPart",
-    "edge_noise",
-    "edge_step",
-    "joined_estimate",
-    "measure_edges",
-    "noise_of",
-]
+__all__ = ["MOST_BINS", "DKPart", "joined_estimate", "noise_of"]
 
-#: The label of the number of edges in transcripts, and of its slice.
-EDGES = "edges"
 #: The most bins of a histogram that are measured, all of them with noise.
 MOST_BINS = 2**16
 #: Noise of a smaller standard deviation is none: it is 0 for certain.
@@ -44,40 +32,14 @@ class DKPart(Protocol):
     def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
         """Return the lines of the plan."""
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the graph through primitives paid from the budget."""
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return the release, from what is public and from what the primitives said."""
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for what tells the series, and return the release."""
 
 
 def noise_of(loss: Loss, shape: tuple[int, ...], sensitivity: int) -> GeometricNoise:
     """Return geometric noise that spends the ε of a slice, whatever its δ."""
     epsilon: Fraction = loss.epsilon  # type: ignore[union-attr]
     return GeometricNoise(shape=shape, sensitivity=Fraction(sensitivity), epsilon=epsilon)
-
-
-def edge_noise(loss: Loss) -> GeometricNoise:
-    """Return the noise on the number of edges: one edge counts once."""
-    return noise_of(loss, (1,), 1)
-
-
-def edge_step(loss: Loss) -> PlanStep:
-    """Return the line of a plan for the number of edges."""
-    noise = edge_noise(loss)
-    return PlanStep(
-        what="the number of edges",
-        loss=loss,
-        noise=f"± {noise.standard_deviation:.4g} (1 s.d.)",
-        error=f"± {margin(noise):,.4g}",
-        figures={"margin": margin(noise)},
-    )
-
-
-def measure_edges(data: Graph, budget: Budget) -> None:
-    """Measure the number of edges, and spend the whole slice."""
-    edges = np.array([data.counts.edges], dtype=np.int64)
-    budget.measure(edge_noise(budget.remaining), edges, label=EDGES)
 
 
 def joined_estimate(estimates: list[tuple[float, float]], public: GraphPublic) -> int:

@@ -11,25 +11,29 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.apportioning import shares
-from sfumato.graph.dk_series import degree_counts, joint_degrees
 from sfumato.graph.graphical import graphical
 from sfumato.graph.joint_degrees import nodes_by_degree, repaired_joint
 from sfumato.graph.joint_models import JointModel
 from sfumato.graph.models import DegreeModel
+from sfumato.graph.published_queries import (
+    OccupiedDegrees,
+    OccupiedInput,
+    OccupiedJointDegrees,
+)
 from sfumato.graph.synthetic import SyntheticGraph
 from sfumato.noise.heavy import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Change, Primitive, require_array, require_wholes
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = ["OccupiedBins", "OccupiedInput", "PublishedDegrees", "PublishedJoint"]
 
@@ -39,14 +43,6 @@ Integers = NDArray[np.int64]
 OCCUPIED = "occupied bins"
 #: With very much noise the published sizes are absurd; no graph is drawn with more nodes or edges.
 MOST = 2**20
-
-
-class OccupiedInput(NamedTuple):
-    """The bins that are occupied, what is in them, and the scale of the noise. All private."""
-
-    bins: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
-    scale: Fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,23 +158,14 @@ class PublishedDegrees:
         """Return the line of the plan."""
         return (_step("how many nodes have each degree that occurs", self.loss),)
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the bins that are occupied."""
-        counts = degree_counts(data.counts.pairs(), data.counts.nodes)
-        occupied = np.flatnonzero(counts)
-        value = OccupiedInput(
-            tuple((int(degree),) for degree in occupied),
-            tuple(counts[occupied].tolist()),
-            4 / self.loss.epsilon,
-        )
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for the bins that are occupied; graphs have as many nodes as were said."""
         primitive = OccupiedBins(
-            nodes=data.counts.nodes, degrees=1, epsilon=self.loss.epsilon, delta=Fraction(0)
+            nodes=public.nodes, degrees=1, epsilon=self.loss.epsilon, delta=Fraction(0)
         )
-        budget.measure(primitive, value, label=OCCUPIED)
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with these degrees, on as many nodes as were said."""
-        bins, noisy = transcript[OCCUPIED]
+        query = OccupiedDegrees(4 / self.loss.epsilon)
+        bins, noisy = yield Ask(budget, primitive, query, OCCUPIED)
+        yield FINISH
         degrees = np.repeat(bins[:, 0], _positive(noisy))
         if degrees.sum() > 2 * MOST:
             degrees = degrees[np.cumsum(degrees) <= 2 * MOST]
@@ -205,30 +192,13 @@ class PublishedJoint:
         """Return the line of the plan."""
         return (_step("the edges between nodes of each two degrees that occur", self.loss),)
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the bins that are occupied."""
-        joint = joint_degrees(data.counts.pairs(), data.counts.nodes)
-        bins = tuple(zip(joint.low.tolist(), joint.high.tolist(), strict=True))
-        value = OccupiedInput(bins, tuple(joint.edges.tolist()), self._scale(data, len(bins)))
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for the bins that are occupied; graphs have as many nodes as these take."""
         primitive = OccupiedBins(
-            nodes=data.counts.nodes, degrees=2, epsilon=self.loss.epsilon, delta=self.loss.delta
+            nodes=public.nodes, degrees=2, epsilon=self.loss.epsilon, delta=self.loss.delta
         )
-        budget.measure(primitive, value, label=OCCUPIED)
-
-    def _scale(self, data: Graph, occupied: int) -> Fraction:
-        """Return 2S/ε with the printed bound and the printed β. Private."""
-        epsilon, delta = float(self.loss.epsilon), float(self.loss.delta)
-        beta = epsilon / (4 * (occupied + math.log(2 / delta)))
-        degrees = np.sort(data.counts.degrees())[-2:]
-        start, cap = max(2 * int(degrees.sum()) - 3, 1), max(4 * data.counts.nodes - 7, 1)
-        peak = max(round(1 / beta - start / 2), 0)
-        places = {0, peak, peak + 1, max((cap - start) // 2 + 1, 0)}
-        best = max(math.exp(-beta * s) * min(start + 2 * s, cap) for s in places)
-        return Fraction(2 * best / epsilon)
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with these joint degrees, on as many nodes as they take."""
-        bins, noisy = transcript[OCCUPIED]
+        bins, noisy = yield Ask(budget, primitive, OccupiedJointDegrees(self.loss), OCCUPIED)
+        yield FINISH
         counts = _positive(noisy)
         low, high = bins[:, 0], bins[:, -1]
         # As many nodes as all degrees could take.

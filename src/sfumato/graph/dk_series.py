@@ -22,8 +22,10 @@ __all__ = [
     "joint_degrees",
     "joint_distance",
     "triangle_count",
+    "triangle_kinds",
     "triple_distance",
     "triples",
+    "wedge_kinds",
 ]
 
 Integers = NDArray[np.int64]
@@ -52,6 +54,27 @@ class Triples(NamedTuple):
     wedges: Integers
     triangle_degrees: Integers
     triangles: Integers
+
+
+def wedge_kinds(most: int) -> Integers:
+    """Return all kinds of wedges of degrees up to the most: centre from 2, lower end, higher end.
+
+    There are (most − 1)·most·(most + 1)/2 of them, in rising order.
+    """
+    low, high = np.triu_indices(most)
+    centres = np.arange(2, most + 1)
+    ends = np.stack([low + 1, high + 1], axis=1)
+    return np.column_stack([np.repeat(centres, len(ends)), np.tile(ends, (len(centres), 1))])
+
+
+def triangle_kinds(most: int) -> Integers:
+    """Return all kinds of triangles of degrees up to the most: three rising degrees from 2.
+
+    There are (most − 1)·most·(most + 1)/6 of them, in rising order.
+    """
+    first, second, third = np.indices((most - 1,) * 3).reshape(3, -1) + 2
+    rising = (first <= second) & (second <= third)
+    return np.stack([first, second, third], axis=1)[rising].astype(np.int64)
 
 
 def degrees_of(pairs: Integers, nodes: int) -> Integers:

@@ -1,7 +1,7 @@
 """dK-3 with noise that follows the graph: wedges and triangles by the degrees of their nodes.
 
-Experimental: one edge can change them by about six times the square of the largest degree. Only
-`measure` and what it calls see the graph. Proof: docs/proofs/dk-graphs.md.
+Experimental: one edge can change them by about six times the square of the largest degree. Proof:
+docs/proofs/dk-graphs.md.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph import dk_bounds
 from sfumato.graph.dk_joint import (
     JointHistogram,
@@ -24,18 +23,17 @@ from sfumato.graph.dk_joint import (
     threshold,
 )
 from sfumato.graph.dk_parts import noise_of
-from sfumato.graph.dk_series import Triples, triples
+from sfumato.graph.dk_series import Triples, triangle_kinds, wedge_kinds
 from sfumato.graph.joint_models import TripleModel
+from sfumato.graph.queries import LargestDegree, TripleTable
 from sfumato.graph.synthetic import SyntheticGraph
-from sfumato.mechanisms.smooth import SmoothInput, SmoothLaplace
+from sfumato.mechanisms.smooth import SmoothLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = ["TripleHistogram"]
-
-Integers = NDArray[np.int64]
 
 #: The labels in transcripts, and of the slices.
 LARGEST = "largest degree"
@@ -89,8 +87,7 @@ class TripleHistogram:
 
     def _bound(self, public: GraphPublic, degree: int) -> Fraction:
         """Return the smooth bound of a graph of this largest degree."""
-        beta, cap = self._primitive(public).beta, dk_bounds.triple_cap(public.nodes)
-        return dk_bounds.smooth_peak(dk_bounds.triple_change, degree, beta, cap, power=2)
+        return dk_bounds.triple_bound(public.nodes, degree, self._primitive(public).beta)
 
     def steps(self, public: GraphPublic) -> tuple[PlanStep, ...]:
         """Return the lines of the plan."""
@@ -101,30 +98,29 @@ class TripleHistogram:
             table_step("wedges and triangles by the degrees of their nodes (experimental)", rest),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the joint degrees, the largest degree, and all bins of wedges and triangles."""
-        small, rest = self._losses
-        self._joint.measure(data, budget)
-        largest = dk_bounds.largest_degree(data.counts)
-        value = np.array([largest], dtype=np.int64)
-        budget.take(small, LARGEST).measure(noise_of(small, (1,), 1), value, label=LARGEST)
-        table = _triple_table(data, self._most(data.public))
-        given = SmoothInput(table, self._bound(data.public, largest))
-        budget.take(rest, TRIPLES).measure(self._primitive(data.public), given, label=TRIPLES)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for joint degrees, the largest degree, and all bins of wedges and triangles.
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with about these joint degrees, rewired towards these triples."""
-        base, moved = self._joint.model(public, transcript)
-        most = self._most(public)
-        noisy = counted(transcript[TRIPLES])
-        degree = min(max(int(transcript[LARGEST][0]), 0), max(public.nodes - 1, 0))
-        least = threshold(self._bound(public, degree), self._primitive(public))
+        Graphs have about these joint degrees, and are rewired towards these triples.
+        """
+        small, rest = self._losses
+        joint = yield from self._joint.ask(public, budget)
+        largest = yield Ask(
+            budget.take(small, LARGEST), noise_of(small, (1,), 1), LargestDegree(), LARGEST
+        )
+        primitive, most = self._primitive(public), self._most(public)
+        query = TripleTable(most, primitive.beta)
+        noisy = counted((yield Ask(budget.take(rest, TRIPLES), primitive, query, TRIPLES)))
+        yield FINISH
+        base, moved = self._joint.model(public, joint)
+        degree = min(max(int(largest[0]), 0), max(public.nodes - 1, 0))
+        least = threshold(self._bound(public, degree), primitive)
         counts = np.where(noisy > least, noisy, 0).astype(np.int64)
         wedges, triangles = np.split(counts, [_wedge_bins(most)])
         target = Triples(
-            _wedge_rows(most)[wedges > 0],
+            wedge_kinds(most)[wedges > 0],
             wedges[wedges > 0],
-            _triangle_rows(most)[triangles > 0],
+            triangle_kinds(most)[triangles > 0],
             triangles[triangles > 0],
         )
         return SyntheticGraph(public, TripleModel(base, target), moved=moved)
@@ -138,36 +134,3 @@ def _wedge_bins(most: int) -> int:
 def _triangle_bins(most: int) -> int:
     """Return how many kinds of triangles there are: three degrees of 2 … most."""
     return (most - 1) * most * (most + 1) // 6
-
-
-def _wedge_rows(most: int) -> Integers:
-    """Return all kinds of wedges in order: centre, lower end, higher end."""
-    low, high = np.triu_indices(most)
-    centres = np.arange(2, most + 1)
-    ends = np.stack([low + 1, high + 1], axis=1)
-    return np.column_stack([np.repeat(centres, len(ends)), np.tile(ends, (len(centres), 1))])
-
-
-def _triangle_rows(most: int) -> Integers:
-    """Return all kinds of triangles in order: three rising degrees."""
-    first, second, third = np.indices((most - 1,) * 3).reshape(3, -1) + 2
-    rising = (first <= second) & (second <= third)
-    return np.stack([first, second, third], axis=1)[rising].astype(np.int64)
-
-
-def _triple_table(data: Graph, most: int) -> tuple[int, ...]:
-    """Return the number of wedges and of triangles in each bin. Private."""
-    found = triples(data.counts.pairs(), data.counts.nodes)
-    wedge_degrees = np.minimum(found.wedge_degrees, most)
-    triangle_degrees = np.minimum(found.triangle_degrees, most)
-    wedges = _binned(wedge_degrees, found.wedges, _wedge_rows(most), most)
-    triangles = _binned(triangle_degrees, found.triangles, _triangle_rows(most), most)
-    return (*wedges.tolist(), *triangles.tolist())
-
-
-def _binned(rows: Integers, counts: Integers, bins: Integers, most: int) -> Integers:
-    """Return the sums of counts by bin."""
-    weights = np.array([(most + 1) ** 2, most + 1, 1], dtype=np.int64)
-    table = np.zeros(len(bins), dtype=np.int64)
-    np.add.at(table, np.searchsorted(bins @ weights, rows @ weights), counts)
-    return table

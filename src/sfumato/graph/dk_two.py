@@ -1,8 +1,7 @@
 """dK-2 with a pure loss: edges between groups of nodes that have about as many edges.
 
 Degrees are measured node by node; what is said about them makes the groups, and once the groups
-are public an edge lies in one block only. Only `measure` sees the graph. Proof:
-docs/proofs/dk-graphs.md.
+are public an edge lies in one block only. Proof: docs/proofs/dk-graphs.md.
 """
 
 from __future__ import annotations
@@ -15,25 +14,20 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.apportioning import closest, shares
 from sfumato.graph.denoising import expected_degrees
-from sfumato.graph.dk_parts import (
-    EDGES,
-    edge_noise,
-    edge_step,
-    joined_estimate,
-    measure_edges,
-    noise_of,
-)
+from sfumato.graph.dk_parts import joined_estimate, noise_of
 from sfumato.graph.margins import margin
 from sfumato.graph.models import BlockModel
+from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
+from sfumato.graph.queries import BlockCounts, NodeDegrees
 from sfumato.graph.synthetic import SyntheticGraph
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = ["MOST_GROUPS", "GroupedDegrees"]
 
@@ -110,20 +104,28 @@ class GroupedDegrees:
             edge_step(edges),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Measure the degrees, make groups of what was said, and measure their edges."""
-        degrees, blocks, edges = self._losses
-        graph = data.counts
-        noise, given = self._degree_noise(data.public), graph.degrees().astype(np.int64)
-        noisy = budget.take(degrees, DEGREES).measure(noise, given, label=DEGREES)
-        _, groups = self._grouping(data.public, noisy)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for the degrees, make groups of what was said, and ask for their edges.
+
+        Graphs have about these degrees, and about so many edges between the groups.
+        """
+        losses = self._losses
+        slice_of_degrees = budget.take(losses[0], DEGREES)
+        noisy = yield Ask(slice_of_degrees, self._degree_noise(public), NodeDegrees(), DEGREES)
+        expected, groups = self._grouping(public, noisy)
         many = int(groups.max(initial=0)) + 1
-        ends = np.sort(groups[graph.pairs()], axis=1)
-        # Groups a ≤ b in lexicographic order.
-        places = ends[:, 0] * many - ends[:, 0] * (ends[:, 0] + 1) // 2 + ends[:, 1]
-        counts = np.bincount(places, minlength=comb(many + 1, 2)).astype(np.int64)
-        budget.take(blocks, BLOCKS).measure(self._block_noise(many), counts, label=BLOCKS)
-        measure_edges(data, budget.take(edges, EDGES))
+        slice_of_blocks = budget.take(losses[1], BLOCKS)
+        query = BlockCounts(groups, many)
+        said = yield Ask(slice_of_blocks, self._block_noise(many), query, BLOCKS)
+        counted = yield ask_edges(budget.take(losses[2], EDGES))
+        yield FINISH
+        edges = self._edges(public, noisy, said, int(counted[0]))
+        counts = closest(said, _block_pairs(groups), edges)
+        blocks = np.zeros((many, many), dtype=np.int64)
+        blocks[np.triu_indices(many)] = counts
+        ends = blocks.sum(axis=0) + blocks.sum(axis=1)
+        model = BlockModel(_dealt(expected, groups, ends, public), groups, blocks)
+        return SyntheticGraph(public, model, moved=float(np.abs(counts - said).sum()))
 
     def _grouping(self, public: GraphPublic, noisy: Integers) -> tuple[Integers, Integers]:
         """Return the expected degrees, and the group of every node, from what was said."""
@@ -134,40 +136,31 @@ class GroupedDegrees:
         many = (math.isqrt(1 + 8 * cells) - 1) // 2
         return expected, _equal_groups(expected, min(max(many, 1), self.groups))
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        """Return graphs with about these degrees, and about so many edges between the groups."""
-        expected, groups = self._grouping(public, transcript[DEGREES])
-        noisy: Integers = transcript[BLOCKS]
-        counts = self._counts(public, transcript, groups)
-        many = int(groups.max(initial=0)) + 1
-        blocks = np.zeros((many, many), dtype=np.int64)
-        blocks[np.triu_indices(many)] = counts
-        ends = blocks.sum(axis=0) + blocks.sum(axis=1)
-        model = BlockModel(_dealt(expected, groups, ends, public), groups, blocks)
-        return SyntheticGraph(public, model, moved=float(np.abs(counts - noisy).sum()))
-
-    def _counts(self, public: GraphPublic, transcript: Transcript, groups: Integers) -> Integers:
-        """Return possible block counts that add up to the number of edges, close to those said."""
-        noisy: Integers = transcript[BLOCKS]
-        size = np.bincount(groups, minlength=1)
-        pairs = np.outer(size, size)
-        np.fill_diagonal(pairs, size * (size - 1) // 2)
-        degree_noise, block_noise = self._degree_noise(public), self._block_noise(len(size))
-        edges = joined_estimate(
+    def _edges(self, public: GraphPublic, noisy: Integers, said: Integers, counted: int) -> int:
+        """Return the number of edges, which degrees and blocks tell too, each by its noise."""
+        degrees, blocks = self._degree_noise(public), noise_of(self._losses[1], said.shape, 1)
+        return joined_estimate(
             [
-                (float(transcript[EDGES][0]), edge_noise(self._losses[2]).standard_deviation),
+                (float(counted), edge_noise(self._losses[2]).standard_deviation),
                 (
-                    float(noisy.sum(dtype=np.float64)),
-                    block_noise.standard_deviation * math.sqrt(len(noisy)),
+                    float(said.sum(dtype=np.float64)),
+                    blocks.standard_deviation * math.sqrt(len(said)),
                 ),
                 (
-                    float(transcript[DEGREES].sum(dtype=np.float64)) / 2,
-                    degree_noise.standard_deviation * math.sqrt(max(public.nodes, 1)) / 2,
+                    float(noisy.sum(dtype=np.float64)) / 2,
+                    degrees.standard_deviation * math.sqrt(max(public.nodes, 1)) / 2,
                 ),
             ],
             public,
         )
-        return closest(noisy, pairs[np.triu_indices(len(size))], edges)
+
+
+def _block_pairs(groups: Integers) -> Integers:
+    """Return how many pairs of nodes there are inside and between groups."""
+    size = np.bincount(groups, minlength=1)
+    pairs = np.outer(size, size)
+    np.fill_diagonal(pairs, size * (size - 1) // 2)
+    return pairs[np.triu_indices(len(size))]
 
 
 def _equal_groups(expected: Integers, many: int) -> Integers:

@@ -50,6 +50,8 @@ UNEVEN = 1e-10
 CERTIFIED_ERROR = Fraction(1, 2**13)
 #: The most nodes for which that is certified.
 MOST_CERTIFIED_NODES = 6_000
+#: Vectors are scaled by this before they are cut to whole steps, and so stay within the radius.
+INSIDE = 1 - 2.0**-29
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,11 @@ def certified_distance(matrix: Floats, values: Floats, vectors: Floats) -> float
         return float("inf")
     # The last term: differences of eigenvalues are rounded, too.
     return float((residual + (norm + largest) * slant) * (1 + 1e-6) + unit * largest)
+
+
+def in_steps(vector: Floats, radius: int) -> NDArray[np.int64]:
+    """Return a vector of length 1 in whole steps, cut towards 0, so that it is not longer."""
+    return np.trunc(vector * (INSIDE * radius)).astype(np.int64)
 
 
 def lowdin(columns: Floats) -> Floats:

@@ -12,23 +12,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.eigen import (
-    CERTIFIED_ERROR,
-    MOST_CERTIFIED_NODES,
-    Floats,
-    certified_spectrum,
-)
+from sfumato.data.graph import GraphPublic
+from sfumato.graph.eigen import CERTIFIED_ERROR, MOST_CERTIFIED_NODES, Floats
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.spectral_mechanism import SpectralParts
+from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import LargestEigenvalues
 from sfumato.mechanisms.isotonic import isotonic_regression
 from sfumato.mechanisms.real import RealLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
-__all__ = ["EigenvalueNoise", "eigenvalue_noise", "eigenvalue_step", "repaired_eigenvalues"]
+__all__ = [
+    "EigenvalueNoise",
+    "ask_eigenvalues",
+    "eigenvalue_noise",
+    "eigenvalue_step",
+    "repaired_eigenvalues",
+]
 
 #: The label of the eigenvalues in transcripts.
 EIGENVALUES = "eigenvalues"
@@ -48,6 +50,12 @@ def eigenvalue_noise(k: int, epsilon: Fraction, sensitivity: Fraction | None = N
     """
     true = Fraction(1 if k <= 1 else 2) if sensitivity is None else sensitivity
     return RealLaplace(shape=(k,), sensitivity=true + 2 * k * CERTIFIED_ERROR, epsilon=epsilon)
+
+
+def ask_eigenvalues(budget: Budget, noise: RealLaplace) -> Ask:
+    """Return the request for the largest eigenvalues, as many as the noise is for."""
+    query = LargestEigenvalues(noise.shape[0], noise.exponent)
+    return Ask(budget, noise.primitive(), query, EIGENVALUES)
 
 
 def eigenvalue_step(k: int, noise: RealLaplace, loss: Loss) -> PlanStep:
@@ -117,16 +125,11 @@ class EigenvalueNoise:
         """Return the one line of the plan."""
         return (eigenvalue_step(self.k, self._noise, limit),)
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Add noise to the eigenvalues."""
-        values = certified_spectrum(data.counts).values[: self.k]
-        self._noise.measure(budget, values, label=EIGENVALUES)
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return the closest possible eigenvalues to the noisy ones."""
-        noisy = self._noise.read(transcript[EIGENVALUES])
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask for the eigenvalues; the closest possible ones to the noisy ones are released."""
+        noisy = self._noise.read((yield ask_eigenvalues(budget, self._noise)))
         off = float(self._noise.sensitivity / self._noise.epsilon) * float(np.log(20))
-        return SpectralParts(
+        return lambda: SpectralParts(
             eigenvalues=repaired_eigenvalues(noisy, public.nodes),
             notes=(f"Each eigenvalue is off by at most {off:.4g}, 19 times in 20.",),
         )

@@ -25,7 +25,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, OneOf, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Program
 
 __all__ = ["KroneckerGraph", "summary_features"]
 
@@ -75,11 +75,10 @@ class KroneckerGraph(Method[Graph, SyntheticGraph]):
         sizes = drawn_sizes(public, steps)
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps, sizes=sizes)
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        self._summary.measure_summary(data, budget)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> SyntheticGraph:
-        features = summary_features(self._summary.built_summary(public, transcript))
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
+        """Ask for the summary, and fit a model to it."""
+        features = summary_features((yield from self._summary.program(public, budget)))
+        yield FINISH
         nodes = public.nodes if self.size == "declared" else 1 << power_of(public.nodes)
         fitted = _held(fit_initiator(features, nodes), public)
         return SyntheticGraph(public, KroneckerModel(nodes, fitted), notes=_notes(features))

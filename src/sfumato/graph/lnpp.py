@@ -9,40 +9,33 @@ of the gap allows (docs/proofs/spectrum.md). What was printed is kept for compar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.eigen import (
-    CERTIFIED_ERROR,
-    CertifiedSpectrum,
-    Floats,
-    certified_spectrum,
-    lowdin,
-)
+from sfumato.data.graph import GraphPublic
+from sfumato.graph.eigen import CERTIFIED_ERROR, lowdin
 from sfumato.graph.eigenvalue_noise import (
-    EIGENVALUES,
+    ask_eigenvalues,
     eigenvalue_noise,
     eigenvalue_step,
     repaired_eigenvalues,
     require_certified,
 )
-from sfumato.graph.lnpp_published import GapNoise, GapVector
+from sfumato.graph.lnpp_published import GapNoise
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.spectral_mechanism import SpectralParts
-from sfumato.mechanisms.real import RealLaplace, units_of
+from sfumato.graph.published_queries import PrintedEigenvector
+from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import EigenvalueGap, Eigenvector
+from sfumato.mechanisms.real import RealLaplace
 from sfumato.mechanisms.signed_vector import SignedVector, any_two_directions
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.rounding import log_up, sqrt_up
-from sfumato.privacy.transcript import Transcript
 
 __all__ = ["LNPP"]
 
@@ -52,11 +45,6 @@ VALUE_SHARE, TEST_SHARE = Fraction(1, 10), Fraction(1, 4)
 PRECISION = 12
 #: A tested gap below this is not used: the vectors of neighbours might not be well defined.
 LEAST_GAP = 3
-#: Vectors are scaled by this before they are cut to whole steps, and so stay within the radius.
-INSIDE = 1 - 2.0**-29
-
-#: Who answers a question about one eigenvector: the primitive, given the data, or a transcript.
-Ask = Callable[[str, Primitive, int], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,57 +184,42 @@ class LNPP:
         # A step for rounding to the grid, and the error of two computed eigenvalues.
         return Fraction(said - most - 1) * Fraction(2) ** noise.exponent - 2 * CERTIFIED_ERROR
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Add noise to the eigenvalues and, one after another, to the eigenvectors."""
-        spectrum = certified_spectrum(data.counts)
-        self._values.measure(budget, spectrum.values[: self.k], label=EIGENVALUES)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask for the eigenvalues and, one after another, for the eigenvectors.
 
-        def ask(label: str, primitive: Primitive, rank: int) -> Any:
-            return budget.measure(primitive, self._input(primitive, spectrum, rank), label=label)
-
-        for _ in self._course(data.public.nodes, ask):
-            pass
-
-    def _input(self, primitive: Primitive, spectrum: CertifiedSpectrum, rank: int) -> Any:
-        """Return what a primitive looks at. Private."""
-        if isinstance(primitive, SignedVector):
-            return in_steps(spectrum.vectors[:, rank], primitive.radius)
-        if isinstance(primitive, GapNoise):
-            steps = in_steps(spectrum.vectors[:, rank], primitive.radius)
-            return GapVector(steps, primitive.printed_scale(spectrum.gap(rank)))
-        return units_of(np.array([spectrum.gap(rank)]), self._gap_noise().exponent)
-
-    def _course(self, nodes: int, ask: Ask) -> Iterator[Floats]:
-        """Ask for the eigenvectors one after another, and return what was said as real vectors."""
+        The closest orthonormal vectors to the noisy ones are released.
+        """
+        noisy = self._values.read((yield ask_eigenvalues(budget, self._values)))
+        columns = []
         for rank in range(self.k):
-            primitive: SignedVector | GapNoise
-            if self.variant == "ptr":
-                said = ask(f"gap {rank + 1}", self._gap_noise().primitive(), rank)
-                primitive = self._tested(nodes, said)
-            elif self.variant == "published":
-                primitive = GapNoise(
-                    dimension=nodes, radius=self._radius(nodes), epsilon=self._vector_epsilon
-                )
-            else:
-                primitive = self._whole(nodes, self._vector_epsilon)
-            steps = ask(f"eigenvector {rank + 1}", primitive, rank)
-            yield np.asarray(steps, dtype=np.float64) / primitive.radius
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return the closest orthonormal vectors to the noisy ones."""
-        noisy = self._values.read(transcript[EIGENVALUES])
-        columns = list(self._course(public.nodes, lambda label, _, __: transcript[label]))
+            primitive = yield from self._vector_noise(public.nodes, budget, rank)
+            query = (
+                PrintedEigenvector(self.k, rank, primitive)
+                if isinstance(primitive, GapNoise)
+                else Eigenvector(self.k, rank, primitive.radius)
+            )
+            steps = yield Ask(budget, primitive, query, f"eigenvector {rank + 1}")
+            columns.append(np.asarray(steps, dtype=np.float64) / primitive.radius)
         vectors = np.stack(columns, axis=1) if columns else np.zeros((public.nodes, 0))
-        return SpectralParts(
+        return lambda: SpectralParts(
             eigenvalues=repaired_eigenvalues(noisy, public.nodes),
             eigenvectors=lowdin(vectors),
             notes=("Noise was added to every entry of every eigenvector.",),
         )
 
-
-def in_steps(vector: Floats, radius: int) -> NDArray[np.int64]:
-    """Return a vector of length 1 in whole steps, cut towards 0, so that it is not longer."""
-    return np.trunc(vector * (INSIDE * radius)).astype(np.int64)
+    def _vector_noise(
+        self, nodes: int, budget: Budget, rank: int
+    ) -> Program[SignedVector | GapNoise]:
+        """Return the noise on an eigenvector, after a test of its gap where there is one."""
+        if self.variant == "ptr":
+            noise = self._gap_noise()
+            query = EigenvalueGap(self.k, rank, noise.exponent)
+            said = yield Ask(budget, noise.primitive(), query, f"gap {rank + 1}")
+            return self._tested(nodes, said)
+        epsilon = self._vector_epsilon
+        if self.variant == "published":
+            return GapNoise(dimension=nodes, radius=self._radius(nodes), epsilon=epsilon)
+        return self._whole(nodes, epsilon)
 
 
 def _length(noise: SignedVector) -> float:

@@ -15,26 +15,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.graph import Graph, GraphPublic
-from sfumato.engines.counts import GraphCounts
 from sfumato.graph.count_law import CountLaw
-from sfumato.graph.ladders import k_triangle_growth, ladder
+from sfumato.graph.ladders import k_triangle_growth
 from sfumato.graph.margins import margin
 from sfumato.graph.number import NumberRelease
+from sfumato.graph.queries import LocalSensitivity, NoisyLSInput
 from sfumato.graph.shapes import Shape
 from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, convert
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Change, Primitive, require_array
+from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.rounding import exp_down, log_down
-from sfumato.privacy.transcript import Transcript
 
 __all__ = ["NoisyCount", "NoisyLSInput", "NoisyLocalSensitivity"]
 
@@ -42,24 +42,6 @@ __all__ = ["NoisyCount", "NoisyLSInput", "NoisyLocalSensitivity"]
 COUNT = "count"
 #: Noise is drawn in 64 bits; its scale stays below this.
 LARGEST_SCALE = 2**52
-
-
-class NoisyLSInput(NamedTuple):
-    """A private count with what its noise depends on.
-
-    Parameters
-    ----------
-    value
-        The count.
-    change
-        Its local sensitivity.
-    reach
-        The number that bounds how much one edge changes that: common neighbours, or a degree.
-    """
-
-    value: int
-    change: int
-    reach: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,28 +244,23 @@ class NoisyCount:
             ),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Count, and pay."""
-        budget.measure(self.primitive, self.given(data.counts), label=COUNT)
+    @property
+    def query(self) -> LocalSensitivity:
+        """What is asked."""
+        return LocalSensitivity(self.primitive.counted)
 
-    def given(self, graph: GraphCounts) -> NoisyLSInput:
-        """Return what the primitive looks at. Private."""
-        shape = self.primitive.counted
-        widths = ladder(shape, graph, rungs=1, paper=True)
-        # The first rung is the local sensitivity; a ladder that has none starts at the cap.
-        change = widths[0] if widths else self.primitive.cap
-        stars = shape.name == "star"
-        reach = int(graph.degrees().max(initial=0)) if stars else graph.most_common()
-        return NoisyLSInput(shape.count(graph), change, reach)
+    def program(self, budget: Budget) -> Program[NumberRelease]:
+        """Ask for the count, after what bounds its noise."""
+        return self.number((yield Ask(budget, self.primitive, self.query, COUNT)))
 
     def _last(self, said: list[int]) -> GeometricNoise:
         """Return the noise on the count, whose scale was told. Public."""
         change = Fraction(self.primitive.told_change(said))
         return GeometricNoise(shape=(1,), sensitivity=change, epsilon=self.primitive.part)
 
-    def number(self, transcript: Transcript) -> NumberRelease:
-        """Return the release; its margin is public."""
-        said = [int(entry) for entry in transcript[COUNT]]
+    def number(self, output: NDArray[np.int64]) -> NumberRelease:
+        """Return the release of what the primitive said; its margin is public."""
+        said = [int(entry) for entry in output]
         shape = self.primitive.counted
         return NumberRelease(
             shape.words,
@@ -294,7 +271,7 @@ class NoisyCount:
 
     def law(self, data: Graph) -> CountLaw:
         """Return the law of the count where the noise of the steps before it is 0. Not private."""
-        given = self.given(data.counts)
+        given = self.query.answer(data)
         before = [given.change] if self.primitive.steady else [given.reach, given.change]
         count = np.array([min(given.value, LARGEST_INPUT)], dtype=np.int64)
         return CountLaw(self._last(before), count)

@@ -1,13 +1,24 @@
-"""The release of one number about a graph."""
+"""The release of one number about a graph, and the number that many methods ask for: its edges."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+from sfumato.graph.margins import margin
+from sfumato.graph.queries import EdgeCount
+from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.loss import Loss
+from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.program import Ask
 from sfumato.privacy.release import Release
 
-__all__ = ["NumberRelease"]
+__all__ = ["EDGES", "NumberRelease", "ask_edges", "edge_noise", "edge_step"]
+
+#: The label of the number of edges in transcripts, and of its slice.
+EDGES = "edges"
 
 
 class NumberRelease(Release):
@@ -73,3 +84,26 @@ class NumberRelease(Release):
         axis.set_xlabel("how many")
         axis.spines[["top", "right"]].set_visible(False)
         return figure
+
+
+def edge_noise(loss: Loss) -> GeometricNoise:
+    """Return the noise on the number of edges that spends the ε of a loss: one edge counts once."""
+    epsilon: Fraction = loss.epsilon  # type: ignore[union-attr]
+    return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
+
+
+def edge_step(loss: Loss) -> PlanStep:
+    """Return the line of a plan for the number of edges."""
+    noise = edge_noise(loss)
+    return PlanStep(
+        what="the number of edges",
+        loss=loss,
+        noise=f"± {noise.standard_deviation:.4g} (1 s.d.)",
+        error=f"± {margin(noise):,.4g}",
+        figures={"margin": margin(noise)},
+    )
+
+
+def ask_edges(budget: Budget) -> Ask:
+    """Return the request for the number of edges; it spends the whole slice."""
+    return Ask(budget, edge_noise(budget.remaining), EdgeCount(), EDGES)

@@ -8,13 +8,14 @@ changes it by at most 1 (docs/proofs/recursive.md).
 Floating point proposes, integers decide: from what a solver returns a feasible solution of the
 program and one of its dual are made in whole numbers, which enclose the optimum whatever the solver
 did; where that does not settle the question the program is solved in fractions.
-Everything here returns what is private.
+What takes subgraphs returns what is private.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -22,9 +23,13 @@ from numpy.typing import NDArray
 
 from sfumato.graph.copies import Copies
 from sfumato.mechanisms.exact_program import exact_maximum
+from sfumato.privacy.rounding import exp_up, log_up
 
-__all__ = ["packed", "thinned_within"]
+__all__ = ["BEYOND", "LimitScale", "packed", "thinned_within"]
 
+#: A step is reached if what must be taken away is at most its number plus this. Its denominator is
+#: a large prime, so that programs whose solutions have small ones are decided without fractions.
+BEYOND = Fraction(383, 1021)
 #: Proposals of a solver are taken in steps of one over this.
 ONE = 1 << 40
 #: How often a proposal is moved inside, each time four times further.
@@ -32,6 +37,45 @@ TRIES = 18
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LimitScale:
+    """A public scale of limits on the subgraphs that one edge may count for.
+
+    Parameters
+    ----------
+    growth
+        β: how much the logarithm of the limit grows from step to step.
+    cap
+        The largest limit: in no graph is an edge in more subgraphs.
+    """
+
+    growth: Fraction
+    cap: int
+
+    def limit(self, step: int, higher: Fraction = Fraction(0)) -> int:
+        """Return the limit of a step, ⌈e^(β·step + higher)⌉ from 1 to the cap. Public."""
+        exponent = self.growth * step + higher
+        if exponent <= 0:
+            return 1
+        if exponent > log_up(Fraction(self.cap)):
+            return self.cap
+        return min(math.ceil(exp_up(exponent)), self.cap)
+
+    def first_step(self, copies: Copies) -> int:
+        """Return the first step that the graph reaches. Private; one edge changes it by 1.
+
+        A step is reached if edges worth its number, taken away in parts, leave no edge in more
+        subgraphs than its limit.
+        """
+        # All edges taken away leave nothing, and so does a limit that no edge exceeds.
+        low, high = -1, copies.edges
+        while high - low > 1:
+            middle = (low + high) // 2
+            reached = thinned_within(copies, self.limit(middle), middle + BEYOND)
+            low, high = (low, middle) if reached else (middle, high)
+        return high
 
 
 def packed(copies: Copies, limit: int, step: Fraction) -> int:

@@ -16,15 +16,16 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.eigen import Floats, SymmetricOperator, largest_eigenpairs, require_solvable
-from sfumato.graph.spectral_mechanism import SpectralParts
+from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import JoinedPairs, PairIndicators
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.mechanisms.pair_response import RandomizedPairs, ones_in, pair_positions
+from sfumato.mechanisms.pair_response import RandomizedPairs, ones_in
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["LaplaceSpectrum", "ResponseSpectrum", "noise_edge", "unbiased"]
 
@@ -167,26 +168,25 @@ class ResponseSpectrum:
             ),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Say a noisy graph."""
-        positions = pair_positions(data.counts.pairs(), data.public.nodes)
-        budget.measure(self._primitive(data.public), positions, label=PAIRS)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask for a noisy graph; its eigenpairs are found with its mean taken off."""
+        pairs = self._primitive(public)
+        output = yield Ask(budget, pairs, JoinedPairs(), PAIRS)
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return the eigenpairs of the noisy graph, its mean taken off."""
-        # Numba is loaded when something is built, never by an import.
-        from sfumato.graph.pair_matrix import centred_response
+        def finish() -> SpectralParts:
+            # Numba is loaded when something is built, never by an import.
+            from sfumato.graph.pair_matrix import centred_response
 
-        pairs, output = self._primitive(public), transcript[PAIRS]
-        pairs.require_output(output)
-        said = ones_in(output) if not pairs.gaps else len(pairs.positions(output))
-        return _parts(
-            lambda: centred_response(pairs, output),
-            self.k,
-            math.sqrt(pairs.flip * (1 - pairs.flip)),
-            pairs.contrast,
-            (said - pairs.flip * pairs.size) / pairs.contrast,
-        )
+            said = ones_in(output) if not pairs.gaps else len(pairs.positions(output))
+            return _parts(
+                lambda: centred_response(pairs, output),
+                self.k,
+                math.sqrt(pairs.flip * (1 - pairs.flip)),
+                pairs.contrast,
+                (said - pairs.flip * pairs.size) / pairs.contrast,
+            )
+
+        return finish
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,23 +240,17 @@ class LaplaceSpectrum:
             ),
         )
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Add noise to every pair."""
-        primitive = self._primitive(data.public)
-        joined = np.zeros(primitive.shape, dtype=np.int64)
-        joined[pair_positions(data.counts.pairs(), data.public.nodes)] = 1
-        budget.measure(primitive, joined, label=PAIRS)
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return the eigenpairs of the noisy matrix."""
-        noisy = np.asarray(transcript[PAIRS], dtype=np.float64)
-        deviation = self._primitive(public).standard_deviation
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask for every pair with noise."""
+        primitive = self._primitive(public)
+        output = yield Ask(budget, primitive, PairIndicators(), PAIRS)
 
         def make() -> SymmetricOperator:
-            full = symmetric(noisy, public.nodes)
+            full = symmetric(output.astype(np.float64), public.nodes)
             return SymmetricOperator(public.nodes, lambda vector: full @ vector)
 
-        return _parts(make, self.k, deviation, 1.0, float(noisy.sum()))
+        edges = float(output.sum(dtype=np.float64))
+        return lambda: _parts(make, self.k, primitive.standard_deviation, 1.0, edges)
 
 
 def symmetric(entries: Floats, nodes: int) -> NDArray[np.float64]:

@@ -14,16 +14,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.eigen import Floats, certified_spectrum, lowdin, with_signs
+from sfumato.data.graph import GraphPublic
+from sfumato.graph.eigen import Floats, lowdin, with_signs
 from sfumato.graph.eigenvalue_noise import (
-    EIGENVALUES,
+    ask_eigenvalues,
     eigenvalue_noise,
     eigenvalue_step,
     repaired_eigenvalues,
 )
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.spectral_mechanism import SpectralParts
+from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
+from sfumato.graph.spectral_queries import AdjacencyForm, AdjacencyMatrix
 from sfumato.mechanisms.bingham import GRID_BITS, LARGEST_RATE, MOST_DIMENSIONS, graph_rate
 from sfumato.mechanisms.bingham_basis import whole_space
 from sfumato.mechanisms.bingham_chain import BinghamChain, largest_move
@@ -32,7 +33,7 @@ from sfumato.mechanisms.real import RealLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["SBMF"]
 
@@ -140,35 +141,48 @@ class SBMF:
         )
         return first, second
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Look at the graph through primitives paid from the budget."""
-        adjacency = data.counts.adjacency
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask for the eigenvalues, and for vectors one after another or all at once."""
         if self.variant == "published":
-            primitive = self._published(data.public)
-            budget.measure(primitive, adjacency.toarray().astype(np.int64), label=PAIRS)
-            return
-        true = certified_spectrum(data.counts).values[: self.k]
-        noisy = self._values.measure(budget, true, label=EIGENVALUES)
+            said = yield Ask(budget, self._published(public), AdjacencyMatrix(), PAIRS)
+            return lambda: _published_parts(said)
+        noisy = self._values.read((yield ask_eigenvalues(budget, self._values)))
+        values = repaired_eigenvalues(noisy, public.nodes)
+        if self.k == 0:
+            return lambda: SpectralParts(values, np.zeros((public.nodes, 0)))
         if self.variant == "gibbs":
-            if self.k:
-                chain = self._chain(data.public, noisy)
-                budget.measure(chain, adjacency.toarray().astype(np.int64), label=VECTORS)
-            return
-        space = whole_space(data.public.nodes)
+            chain = self._chain(public, values)
+            drawn = yield Ask(budget, chain, AdjacencyMatrix(), VECTORS)
+            rates = np.array([float(item) for item in chain.weights])
+            return lambda: self._parts(values, lowdin(np.asarray(drawn, np.float64)), rates)
+        directions = []
+        space = whole_space(public.nodes)
         for rank in range(self.k):
-            direction = space.primitive(self._vector_epsilon)
-            said = budget.measure(direction, space.form(adjacency), label=_label(rank))
+            primitive = space.primitive(self._vector_epsilon)
+            said = yield Ask(budget, primitive, AdjacencyForm(space), f"eigenvector {rank + 1}")
+            directions.append((space, said))
             if rank + 1 < self.k:
                 space = space.without(said)
+
+        def finish() -> SpectralParts:
+            vectors = np.stack([space.vector(said) for space, said in directions], axis=1)
+            return self._parts(values, vectors, self._rates(public))
+
+        return finish
+
+    def _parts(self, values: Floats, vectors: Floats, rates: Floats) -> SpectralParts:
+        """Return values and vectors, and which of them stand out."""
+        # A direction wins over all others if 2κλ exceeds their number.
+        detectable = 2 * rates * values > len(vectors)
+        return SpectralParts(values, with_signs(vectors), detectable, self._notes(detectable))
 
     def _published(self, public: GraphPublic) -> PublishedSBMF:
         return PublishedSBMF(
             nodes=public.nodes, count=self.k, epsilon=pure_epsilon(self.limit), sweeps=SWEEPS
         )
 
-    def _chain(self, public: GraphPublic, noisy: Floats) -> BinghamChain:
+    def _chain(self, public: GraphPublic, values: Floats) -> BinghamChain:
         """Return the chain for noisy eigenvalues: weights ε·λ/2B, rounded towards zero."""
-        values = repaired_eigenvalues(noisy, public.nodes)
         told = tuple(Fraction(value) for value in values.tolist())
         bound = largest_move(told)
         # Without a positive or negative eigenvalue there is nothing to weigh: uniform vectors.
@@ -177,42 +191,11 @@ class SBMF:
         weights = tuple(Fraction(int(factor * value * fine), fine) for value in told)
         return BinghamChain(nodes=public.nodes, weights=weights, sweeps=SWEEPS)
 
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return what was found, from what is public and what was said."""
-        if self.variant == "published":
-            said = np.asarray(transcript[PAIRS], dtype=np.float64) * 2.0**-GRID_BITS
-            order = np.argsort(-said[0], kind="stable")
-            vectors = with_signs(lowdin(said[1:, order]))
-            return SpectralParts(said[0, order], vectors, notes=(PUBLISHED,))
-        noisy = self._values.read(transcript[EIGENVALUES])
-        values = repaired_eigenvalues(noisy, public.nodes)
-        if self.k == 0:
-            return SpectralParts(values, np.zeros((public.nodes, 0)))
-        if self.variant == "gibbs":
-            vectors = lowdin(np.asarray(transcript[VECTORS], dtype=np.float64))
-            rates = np.array([float(item) for item in self._chain(public, noisy).weights])
-        else:
-            vectors = self._said(public, transcript)
-            rates = self._rates(public)
-        # A direction wins over all others if 2κλ exceeds their number.
-        detectable = 2 * rates * values > public.nodes
-        return SpectralParts(values, with_signs(vectors), detectable, self._notes(detectable))
-
     def _rates(self, public: GraphPublic) -> Floats:
         """Return the rate κ of each vector; the first is drawn in the whole space."""
         rates = np.full(self.k, float(self._vector_epsilon / 2))
         rates[:1] = float(graph_rate(public.nodes, self._vector_epsilon))
         return rates
-
-    def _said(self, public: GraphPublic, transcript: Transcript) -> Floats:
-        """Return the vectors that were said one after another, as columns."""
-        space, columns = whole_space(public.nodes), []
-        for rank in range(self.k):
-            said = np.asarray(transcript[_label(rank)], dtype=np.int64)
-            columns.append(space.vector(said))
-            if rank + 1 < self.k:
-                space = space.without(said)
-        return np.stack(columns, axis=1)
 
     def _notes(self, detectable: NDArray[np.bool_]) -> tuple[str, ...]:
         """Return what a reader should know."""
@@ -223,6 +206,9 @@ class SBMF:
         return notes
 
 
-def _label(rank: int) -> str:
-    """Return the label of a vector in transcripts."""
-    return f"eigenvector {rank + 1}"
+def _published_parts(said: NDArray[np.int64]) -> SpectralParts:
+    """Return the eigenpairs that the published algorithm said, the largest value first."""
+    pairs = np.asarray(said, dtype=np.float64) * 2.0**-GRID_BITS
+    order = np.argsort(-pairs[0], kind="stable")
+    vectors = with_signs(lowdin(pairs[1:, order]))
+    return SpectralParts(pairs[0, order], vectors, notes=(PUBLISHED,))

@@ -1,8 +1,4 @@
-"""What a private spectrum is made by: one mechanism, which plans, measures and builds.
-
-A mechanism looks at the graph through primitives paid from the budget it is handed, and at nothing
-else. What it builds is a function of what is public and of what these primitives said.
-"""
+"""What a private spectrum is made by: one mechanism, with a plan and a program."""
 
 from __future__ import annotations
 
@@ -14,14 +10,14 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.graph import Graph, GraphPublic
+from sfumato.data.graph import GraphPublic
 from sfumato.graph.eigen import SymmetricOperator
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 
-__all__ = ["SpectralMechanism", "SpectralParts", "mechanism_of", "variants_of"]
+__all__ = ["Finishing", "SpectralMechanism", "SpectralParts", "mechanism_of", "variants_of"]
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +64,10 @@ class SpectralParts:
     matrix: Callable[[], SymmetricOperator] | None = None
 
 
+#: The post-processing that is left when all is asked; it may be long, and runs once.
+Finishing = Callable[[], SpectralParts]
+
+
 class SpectralMechanism(Protocol):
     """One way to a private spectrum; a frozen dataclass of `k`, `limit` and `variant`."""
 
@@ -81,11 +81,8 @@ class SpectralMechanism(Protocol):
     def steps(self, public: GraphPublic, limit: Loss) -> tuple[PlanStep, ...]:
         """Return the lines of a plan; their losses add up to no more than the limit."""
 
-    def measure(self, data: Graph, budget: Budget) -> None:
-        """Look at the graph through primitives paid from the budget."""
-
-    def build(self, public: GraphPublic, transcript: Transcript) -> SpectralParts:
-        """Return what was found, from what is public and what was said."""
+    def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
+        """Ask through the budget, and return what makes the spectrum of the answers."""
 
 
 def variants_of(mechanism: str) -> tuple[str, ...]:

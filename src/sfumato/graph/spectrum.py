@@ -7,10 +7,9 @@ from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
-import numpy as np
-
 from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.margins import margin
+from sfumato.graph.number import EDGES, edge_noise, edge_step
+from sfumato.graph.queries import EdgeCount
 from sfumato.graph.spectral_mechanism import (
     MECHANISMS,
     SpectralMechanism,
@@ -18,20 +17,17 @@ from sfumato.graph.spectral_mechanism import (
     variants_of,
 )
 from sfumato.graph.spectrum_release import SpectrumRelease
-from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.pair_response import GAPS_FROM
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, SHARE, Flag, OneOf, OrNone, Whole, parameter
-from sfumato.privacy.plan import Plan, PlanStep, Size
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.plan import Plan, Size
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = ["Spectrum"]
 
-#: The label of the number of edges in transcripts.
-EDGES = "edges"
 #: What the mechanisms do, in a few words.
 WORDS = {
     "response": "from a graph told by randomised response",
@@ -161,11 +157,12 @@ class Spectrum(Method[Graph, SpectrumRelease]):
             return ApproxDP(limit.epsilon * rest, limit.delta)
         return limit.share(rest)
 
-    def _edge_noise(self) -> GeometricNoise | None:
+    def _edge_loss(self) -> Loss | None:
+        """Return what counts the edges, if they are counted."""
         if self.edge_share is None:
             return None
         epsilon = Fraction(self.epsilon) * Fraction(self.edge_share)
-        return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
+        return PureDP(epsilon) if self.delta is None else ApproxDP(epsilon, 0)
 
     def trial(self) -> Spectrum:
         """Return the method for fewer eigenpairs, and without noise where that alters no form."""
@@ -188,20 +185,9 @@ class Spectrum(Method[Graph, SpectrumRelease]):
         """Return the plan."""
         self.check(public)
         steps = self._mechanism(public.nodes).steps(public, self._spectral_loss(self.loss()))
-        counting = self._edge_noise()
+        counting = self._edge_loss()
         if counting is not None:
-            off = margin(counting)
-            told: Loss = PureDP(counting.epsilon)
-            if self.delta is not None:
-                told = ApproxDP(counting.epsilon, 0)
-            counted = PlanStep(
-                what="the number of edges",
-                loss=told,
-                noise=f"± {counting.standard_deviation:.4g} (1 s.d.)",
-                error=f"± {off:,.4g}",
-                figures={"margin": off},
-            )
-            steps = (*steps, counted)
+            steps = (*steps, edge_step(counting))
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -212,20 +198,16 @@ class Spectrum(Method[Graph, SpectrumRelease]):
             ),
         )
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        counting = self._edge_noise()
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SpectrumRelease]:
+        """Ask for the spectrum, and for the number of edges where it has a share."""
+        mechanism, counting = self._mechanism(public.nodes), self._edge_loss()
+        edges: int | None = None
         if counting is None:
-            self._mechanism(data.public.nodes).measure(data, budget)
-            return
-        spectral = budget.take(self._spectral_loss(budget.limit), "spectrum")
-        self._mechanism(data.public.nodes).measure(data, spectral)
-        edges = np.array([data.counts.edges], dtype=np.int64)
-        budget.measure(counting, edges, label=EDGES)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> SpectrumRelease:
-        return SpectrumRelease(
-            public,
-            self._mechanism(public.nodes).build(public, transcript),
-            how=WORDS[self._chosen],
-            edges=int(transcript[EDGES][0]) if EDGES in transcript else None,
-        )
+            finish = yield from mechanism.program(public, budget)
+        else:
+            spectral = budget.take(self._spectral_loss(budget.limit), "spectrum")
+            finish = yield from mechanism.program(public, spectral)
+            noisy = yield Ask(budget, edge_noise(counting), EdgeCount(), EDGES)
+            edges = int(noisy[0])
+        yield FINISH
+        return SpectrumRelease(public, finish(), how=WORDS[self._chosen], edges=edges)

@@ -7,32 +7,29 @@ others, which take several steps and can tell how large their noise was, are tak
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.count_law import CountLaw
-from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
+from sfumato.graph.ladders import last_rung
 from sfumato.graph.margins import margin
 from sfumato.graph.noisy_ls import NoisyCount, NoisyLocalSensitivity
 from sfumato.graph.number import NumberRelease
+from sfumato.graph.queries import SmoothSubgraphs, SubgraphLadder, Subgraphs
 from sfumato.graph.recursive import RecursiveCount
 from sfumato.graph.shapes import SHAPES, Shape
-from sfumato.mechanisms.ladder import LadderInput, LadderNoise
+from sfumato.mechanisms.ladder import LadderNoise
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput
-from sfumato.mechanisms.smooth_calibration import smooth_maximum
+from sfumato.mechanisms.smooth import SmoothCauchy
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program, Query
 
 __all__ = ["SubgraphCount"]
 
@@ -231,42 +228,33 @@ class SubgraphCount(Method[Graph, NumberRelease]):
             figures=figures,
         )
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        self.measure_count(data, budget)
-
-    def measure_count(self, data: Graph, budget: Budget) -> None:
-        """Measure the count from a slice of somebody's budget."""
-        several = self._several(data.public)
-        if several is not None:
-            several.measure(data, budget)
-            return
-        primitive = self._primitive(data.public)
-        budget.measure(primitive, self._input(primitive, data), label=COUNT)
-
-    def _input(self, primitive: Any, data: Graph) -> Any:
-        """Return what the primitive looks at. Private."""
-        graph, shape = data.counts, self._shape
-        count = shape.count(graph)
+    def _query(self, primitive: LadderNoise | SmoothCauchy | GeometricNoise) -> Query:
+        """Return what the one primitive looks at."""
         if isinstance(primitive, GeometricNoise):
-            return np.array([min(count, 2**61)], dtype=np.int64)
-        cap = shape.global_sensitivity(graph.nodes)
-        if isinstance(primitive, LadderNoise):
-            widths = ladder(
-                shape,
-                graph,
-                rungs=last_rung(primitive.epsilon, cap),
-                paper=self.rungs == "paper",
-                published=self.variant == "published",
-            )
-            return LadderInput(count, widths)
-        return SmoothInput(count, self._bound(graph, primitive.beta, cap))
+            return Subgraphs(self._shape)
+        if isinstance(primitive, SmoothCauchy):
+            return SmoothSubgraphs(self._shape, primitive.beta)
+        return SubgraphLadder(
+            self._shape,
+            rungs=last_rung(primitive.epsilon, primitive.cap),
+            paper=self.rungs == "paper",
+            published=self.variant == "published",
+        )
 
-    def _bound(self, graph: Any, beta: Fraction, cap: int) -> Fraction:
-        """Return the smooth bound S = max_t e^(−βt)·LS(g, t)."""
-        # Beyond this distance even the cap is worth less than the first term can be.
-        horizon = math.ceil(180 / beta)
-        widths = local_sensitivities(self._shape, graph, rungs=min(horizon, 2 * graph.nodes) + 1)
-        return smooth_maximum(lambda t: widths[min(t, len(widths) - 1)], beta, cap, horizon=horizon)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[NumberRelease]:
+        """Ask for the count, in one step or in several."""
+        several = self._several(public)
+        if several is not None:
+            return (yield from several.program(budget))
+        primitive = self._primitive(public)
+        said = yield Ask(budget, primitive, self._query(primitive), COUNT)
+        plain = isinstance(primitive, GeometricNoise)
+        return NumberRelease(
+            self._shape.words,
+            int(said[0]) if plain else int(said),
+            margin=margin(primitive) if isinstance(primitive, GeometricNoise) else None,
+            largest=self._shape.largest(public.nodes),
+        )
 
     def expected_error(self, data: Graph, probability: float = 0.5) -> int:
         """Return how far off the release will be at most, with a probability. NOT private.
@@ -305,20 +293,4 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         if several is not None:
             return several.law(data)
         primitive = self._primitive(data.public)
-        return CountLaw(primitive, self._input(primitive, data))
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> NumberRelease:
-        several = self._several(public)
-        if several is not None:
-            return several.number(transcript)
-        return self.number(public, transcript[COUNT])
-
-    def number(self, public: GraphPublic, said: Any) -> NumberRelease:
-        """Return the release of what the primitive said."""
-        primitive = self._primitive(public)
-        return NumberRelease(
-            self._shape.words,
-            int(said[0]) if isinstance(primitive, GeometricNoise) else int(said),
-            margin=margin(primitive) if isinstance(primitive, GeometricNoise) else None,
-            largest=self._shape.largest(public.nodes),
-        )
+        return CountLaw(primitive, self._query(primitive).answer(data))

@@ -10,25 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.degree_sequence import degree_step, measure_degrees, repaired_degrees
+from sfumato.graph.degree_sequence import DEGREES, ask_degrees, degree_step, repair_degrees
 from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.margins import margin
-from sfumato.graph.number import NumberRelease
-from sfumato.graph.subgraph_count import COUNT, SubgraphCount
-from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.graph.number import EDGES, NumberRelease, ask_edges, edge_noise, edge_step
+from sfumato.graph.subgraph_count import SubgraphCount
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import SHARE, parameter
-from sfumato.privacy.plan import Plan, PlanStep, Size
+from sfumato.privacy.plan import Plan, Size
+from sfumato.privacy.program import Program
 from sfumato.privacy.release import Release
-from sfumato.privacy.transcript import Transcript
 
 __all__ = ["GraphSummary", "SummaryRelease"]
 
-#: The label of the number of edges in transcripts.
-EDGES = "edges"
 #: Edges are many and one of them counts once: a small share of the loss tells them well.
 EDGE_SHARE = Fraction(1, 20)
 
@@ -130,7 +127,7 @@ class GraphSummary(Method[Graph, SummaryRelease]):
         rest = 1 - EDGE_SHARE
         shares = {
             EDGES: EDGE_SHARE,
-            "degrees": rest * (1 - self.triangle_share),
+            DEGREES: rest * (1 - self.triangle_share),
             "triangles": rest * self.triangle_share,
         }
         return {name: PureDP(limit.epsilon * share) for name, share in shares.items()}
@@ -141,22 +138,12 @@ class GraphSummary(Method[Graph, SummaryRelease]):
         epsilon = PureDP(self.epsilon).epsilon
         return SubgraphCount(epsilon=epsilon * (1 - EDGE_SHARE) * self.triangle_share)
 
-    def _edge_noise(self, public: GraphPublic) -> GeometricNoise:
-        epsilon = self._losses(public)[EDGES].epsilon
-        return GeometricNoise(shape=(1,), sensitivity=Fraction(1), epsilon=epsilon)
-
     def plan(self, public: GraphPublic) -> Plan:
         """Return the plan: three parts."""
         self.check(public)
-        losses, noise = self._losses(public), self._edge_noise(public)
-        edges = PlanStep(
-            what="the number of edges",
-            loss=losses[EDGES],
-            noise=f"± {noise.standard_deviation:.4g} (1 s.d.)",
-            error=f"± {margin(noise):,.4g}",
-            figures={"margin": margin(noise)},
-        )
-        degrees = degree_step(public, losses["degrees"], losses["degrees"])
+        losses = self._losses(public)
+        edges = edge_step(losses[EDGES])
+        degrees = degree_step(public, losses[DEGREES], losses[DEGREES])
         triangles = self._triangles.plan(public).steps
         return Plan(
             method=self.name,
@@ -165,32 +152,18 @@ class GraphSummary(Method[Graph, SummaryRelease]):
             sizes=(Size(public.nodes, "nodes"),),
         )
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        self.measure_summary(data, budget)
-
-    def measure_summary(self, data: Graph, budget: Budget) -> None:
-        """Measure the three parts, each with its share; for methods that need a summary."""
-        losses = self._losses(data.public)
-        edges = np.array([data.counts.edges], dtype=np.int64)
-        counted = budget.take(losses[EDGES], EDGES)
-        counted.measure(self._edge_noise(data.public), edges, label=EDGES)
-        measure_degrees(budget.take(losses["degrees"], "degrees"), data)
-        self._triangles.measure_count(data, budget.take(losses["triangles"], "triangles"))
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
-        return self.built_summary(public, transcript)
-
-    def built_summary(self, public: GraphPublic, transcript: Transcript) -> SummaryRelease:
-        """Return the summary that a transcript tells; for methods that need one."""
-        noise = self._edge_noise(public)
+    def program(self, public: GraphPublic, budget: Budget) -> Program[SummaryRelease]:
+        """Ask for the three parts, each with its share."""
+        losses = self._losses(public)
+        counted = yield ask_edges(budget.take(losses[EDGES], EDGES))
+        noisy = yield ask_degrees(public, budget.take(losses[DEGREES], DEGREES))
+        triangles = yield from self._triangles.program(
+            public, budget.take(losses["triangles"], "triangles")
+        )
         edges = NumberRelease(
             "edges",
-            int(transcript[EDGES][0]),
-            margin=margin(noise),
+            int(counted[0]),
+            margin=margin(edge_noise(losses[EDGES])),
             largest=public.most_edges,
         )
-        return SummaryRelease(
-            edges,
-            self._triangles.number(public, transcript[COUNT]),
-            repaired_degrees(public, transcript, self._losses(public)["degrees"]),
-        )
+        return SummaryRelease(edges, triangles, repair_degrees(public, noisy, losses[DEGREES]))

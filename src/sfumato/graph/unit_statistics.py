@@ -1,13 +1,11 @@
 """Unit statistics of graphs whose noise follows the graph: what is measured, and how.
 
-That the noise follows the graph is a fact about the statistic, never about the graph. What `given`
-returns is private and goes to a primitive only.
+That the noise follows the graph is a fact about the statistic, never about the graph.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.graph import Graph
-from sfumato.engines.counts import GraphCounts
 from sfumato.graph.ladders import last_rung
+from sfumato.graph.unit_queries import BoundedQuery, LadderValue, SmoothValue
 from sfumato.mechanisms.expression.noises import HiddenNoise, Noise
-from sfumato.mechanisms.ladder import LadderInput, LadderNoise
-from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput, SmoothLaplace
-from sfumato.mechanisms.smooth_calibration import smooth_maximum
+from sfumato.mechanisms.ladder import LadderNoise
+from sfumato.mechanisms.smooth import SmoothCauchy, SmoothLaplace
+from sfumato.privacy.program import Query
 
 __all__ = ["FollowingStatistic"]
 
@@ -42,9 +40,7 @@ class FollowingStatistic:
     Parameters
     ----------
     count
-        The number, or the list of numbers, exact. Private.
-    bounds
-        U(0), U(1), …, so many of them at most. Private.
+        What is asked: a number, or a list of numbers, with bounds on its change.
     cap
         The global sensitivity, in the L1 norm. Public.
     entries
@@ -62,8 +58,7 @@ class FollowingStatistic:
         then there is no ladder, and numbers are said in fine steps even where they are whole.
     """
 
-    count: Callable[[GraphCounts], Any]
-    bounds: Callable[[GraphCounts, int], list[int] | list[Fraction]]
+    count: BoundedQuery
     cap: int | Fraction
     entries: int | None = None
     whole: bool = True
@@ -93,7 +88,9 @@ class FollowingStatistic:
         climbs = self.ladder and not self.finite and (self.whole or epsilon <= LADDER_UP_TO)
         if self.cap == 0 or climbs:
             # Without an edge to add or remove nothing changes, and nothing is hidden.
-            return LadderNoise(epsilon=epsilon, cap=self._steps(self.cap))
+            # How many steps of the grid a change can be, at most.
+            steps = math.ceil(Fraction(self.cap) / Fraction(2) ** self._grid)
+            return LadderNoise(epsilon=epsilon, cap=steps)
         if delta is None:
             if self.finite:
                 return SmoothCauchy(
@@ -105,38 +102,16 @@ class FollowingStatistic:
             epsilon=epsilon, delta=delta, dimension=self.entries or 1, grid_exponent=self._grid
         )
 
-    def _steps(self, width: int | Fraction) -> int:
-        """Return how many steps of the grid a change can be, at most."""
-        return math.ceil(Fraction(width) / Fraction(2) ** self._grid)
+    def query(self, primitive: LadderNoise | SmoothCauchy | SmoothLaplace) -> Query:
+        """Return what the primitive looks at: the value with its ladder or smooth bound."""
+        if isinstance(primitive, LadderNoise):
+            return LadderValue(self.count, self._grid, last_rung(primitive.epsilon, primitive.cap))
+        several = isinstance(primitive, SmoothLaplace)
+        return SmoothValue(self.count, primitive.beta, self.cap, several)
 
     def given(self, data: Graph, primitive: Any) -> Any:
-        """Return the value with its ladder or smooth bound. Private."""
-        graph = data.counts
-        if isinstance(primitive, LadderNoise):
-            value = Fraction(0 if self.cap == 0 else self.count(graph))
-            steps = math.floor(value / Fraction(2) ** self._grid + Fraction(1, 2))
-            return LadderInput(steps, self._rungs(graph, primitive))
-        bound = self._smooth_bound(graph, primitive.beta)
-        exact = self.count(graph)
-        if isinstance(primitive, SmoothLaplace):
-            exact = tuple(exact) if self.entries is not None else (exact,)
-        return SmoothInput(exact, bound)
-
-    def _rungs(self, graph: GraphCounts, primitive: LadderNoise) -> tuple[int, ...]:
-        if self.cap == 0:
-            return ()
-        # Two steps for each node reach the cap of any of these statistics.
-        most = min(last_rung(primitive.epsilon, primitive.cap), 2 * graph.nodes + 1)
-        return tuple(self._steps(width) for width in self.bounds(graph, most))
-
-    def _smooth_bound(self, graph: GraphCounts, beta: Fraction) -> Fraction:
-        """Return S = max_s e^(−βs)·U(s)."""
-        # Beyond this distance even the cap is worth less than the first term can be.
-        horizon = min(math.ceil(180 / beta), 2 * graph.nodes + 1)
-        widths = self.bounds(graph, horizon)
-        return smooth_maximum(
-            lambda s: widths[s] if s < len(widths) else self.cap, beta, self.cap, horizon=horizon
-        )
+        """Return the exact answer to that. Private."""
+        return self.query(primitive).answer(data)
 
     def read(self, primitive: Any, said: Any) -> Any:
         """Return the noisy number or array."""

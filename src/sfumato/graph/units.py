@@ -17,10 +17,20 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.graph import GraphPublic
-from sfumato.engines.counts import GraphCounts
-from sfumato.graph import unit_bounds
-from sfumato.graph.ladders import ladder
+from sfumato.graph.queries import BlockCounts, EdgeCount, NodeDegrees
 from sfumato.graph.shapes import Shape
+from sfumato.graph.unit_queries import (
+    ClusteringAt,
+    Degree,
+    GroupEnds,
+    MeanClustering,
+    NodeClustering,
+    NodeTriangles,
+    ShapeCount,
+    TrianglesAt,
+    WedgesAt,
+    clustering_change,
+)
 from sfumato.graph.unit_statistics import FollowingStatistic
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.expression.reading import Argument, Vocabulary
@@ -149,20 +159,17 @@ class _Names:
             raise ValueError(f"{name} wants a node, and none is called {briefly(label)}")
         return places[0]
 
-    def _fixed(self, text: str, count: Callable[[GraphCounts], Any], sensitivity: int = 1) -> Unit:
-        return Unit(text, None, FixedStatistic(count, sensitivity))
-
     def _edges(self) -> Unit:
-        return self._fixed("edges", lambda graph: graph.edges)
+        return Unit("edges", None, FixedStatistic(EdgeCount(), 1))
 
     def _degree(self, given: Arguments) -> Unit:
         place = self._place("degree", given)
         text = f"degree({self.public.label(place)})"
-        return self._fixed(text, lambda graph: graph.degrees()[place])
+        return Unit(text, None, FixedStatistic(Degree(place), 1))
 
     def _degrees(self) -> Unit:
         nodes = self._some_nodes("degrees")
-        return Unit("degrees", nodes, FixedStatistic(lambda graph: graph.degrees(), 2, nodes))
+        return Unit("degrees", nodes, FixedStatistic(NodeDegrees(), 2, nodes))
 
     def _some_nodes(self, name: str) -> int:
         if self.public.nodes == 0:
@@ -196,8 +203,7 @@ class _Names:
         shape.require_countable(self.public.nodes)
         return self._following(
             text,
-            count=shape.count,
-            bounds=lambda graph, steps: list(ladder(shape, graph, rungs=steps)),
+            count=ShapeCount(shape),
             cap=shape.global_sensitivity(self.public.nodes),
             usual=self._usual if shape.size == 3 else 2 * self._usual,
         )
@@ -214,8 +220,7 @@ class _Names:
         place = self._place("triangles", given)
         return self._following(
             f"triangles({self.public.label(place)})",
-            count=lambda graph: int(graph.triangles_at()[place]),
-            bounds=lambda graph, steps: unit_bounds.triangles_at_bounds(graph, place, steps),
+            count=TrianglesAt(place),
             cap=max(self.public.nodes - 2, 0),
         )
 
@@ -225,8 +230,7 @@ class _Names:
         place = self._place("wedges", given)
         return self._following(
             f"wedges({self.public.label(place)})",
-            count=lambda graph: comb(int(graph.degrees()[place]), 2),
-            bounds=lambda graph, steps: unit_bounds.wedges_at_bounds(graph, place, steps),
+            count=WedgesAt(place),
             cap=max(self.public.nodes - 2, 0),
         )
 
@@ -234,8 +238,7 @@ class _Names:
         place = self._place("clustering", given)
         return self._following(
             f"clustering({self.public.label(place)})",
-            count=lambda graph: unit_bounds.clustering_values(graph)[place],
-            bounds=lambda graph, steps: unit_bounds.clustering_at_bounds(graph, place, steps),
+            count=ClusteringAt(place),
             cap=int(self.public.nodes > 2),
             whole=False,
             usual=2 / self._usual,
@@ -245,16 +248,13 @@ class _Names:
     def _most_clustering(self) -> Fraction:
         """The global sensitivity of all clustering coefficients together."""
         nodes = self.public.nodes
-        return unit_bounds.clustering_change(nodes - 2) if nodes > 2 else Fraction(0)
+        return clustering_change(nodes - 2) if nodes > 2 else Fraction(0)
 
     def _mean_clustering(self) -> Unit:
         nodes = self._some_nodes("mean_clustering")
         return self._following(
             "mean_clustering",
-            count=lambda graph: _sum_of(unit_bounds.clustering_values(graph)) / nodes,
-            bounds=lambda graph, steps: [
-                bound / nodes for bound in unit_bounds.clusterings_bounds(graph, steps)
-            ],
+            count=MeanClustering(),
             cap=self._most_clustering / nodes,
             whole=False,
             usual=self._usual / nodes,
@@ -263,8 +263,7 @@ class _Names:
     def _node_clustering(self) -> Unit:
         return self._following(
             "node_clustering",
-            count=unit_bounds.clustering_values,
-            bounds=unit_bounds.clusterings_bounds,
+            count=NodeClustering(),
             cap=self._most_clustering,
             entries=self._some_nodes("node_clustering"),
             whole=False,
@@ -273,8 +272,7 @@ class _Names:
     def _node_triangles(self) -> Unit:
         return self._following(
             "node_triangles",
-            count=lambda graph: graph.triangles_at().tolist(),
-            bounds=unit_bounds.triangles_each_bounds,
+            count=NodeTriangles(),
             cap=3 * max(self.public.nodes - 2, 0),
             entries=self._some_nodes("node_triangles"),
             usual=3 * self._usual,
@@ -313,15 +311,8 @@ class _Names:
         """The numbers of edges inside and between groups; an edge is in one of them."""
         names, member = self._grouping
         many = len(names)
-
-        def count(graph: GraphCounts) -> Any:
-            ends = np.sort(member[graph.pairs()], axis=1)
-            # Pairs (a, b) with a ≤ b in lexicographic order.
-            places = ends[:, 0] * many - ends[:, 0] * (ends[:, 0] + 1) // 2 + ends[:, 1]
-            return np.bincount(places, minlength=comb(many + 1, 2))
-
         entries = comb(many + 1, 2)
-        return Unit("blocks", entries, FixedStatistic(count, 1, entries))
+        return Unit("blocks", entries, FixedStatistic(BlockCounts(member, many), 1, entries))
 
     def _block(self, given: Arguments) -> Term:
         wanted = _exactly("block", given, 2, "two groups")
@@ -344,14 +335,7 @@ class _Names:
         """
         names, member = self._grouping
         many = len(names)
-
-        def count(graph: GraphCounts) -> Any:
-            ends = member[graph.pairs()]
-            inside = ends[:, 0] == ends[:, 1]
-            leaving = np.bincount(ends[~inside].ravel(), minlength=many)
-            return np.append(2 * np.bincount(ends[inside, 0], minlength=many), leaving)
-
-        return Unit("group_ends", 2 * many, FixedStatistic(count, 2, 2 * many))
+        return Unit("group_ends", 2 * many, FixedStatistic(GroupEnds(member, many), 2, 2 * many))
 
     def _modularity(self) -> Term:
         """Return Σ_c e_c/m − Σ_c (D_c/2m)², with D_c the sum of the degrees in group c."""
@@ -397,11 +381,3 @@ def _exactly(name: str, given: Arguments, many: int, what: str) -> Arguments:
     if len(given) != many:
         raise ValueError(f"{name} wants {what} in brackets; got {len(given)} arguments")
     return given
-
-
-def _sum_of(values: list[Fraction]) -> Fraction:
-    """Return a sum of fractions, those of one denominator first: there are few of them."""
-    totals: dict[int, int] = {}
-    for value in values:
-        totals[value.denominator] = totals.get(value.denominator, 0) + value.numerator
-    return sum((Fraction(top, bottom) for bottom, top in totals.items()), Fraction(0))

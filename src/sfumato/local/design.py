@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.local.answers import Answers
 from sfumato.local.law import law_of
 from sfumato.local.own import AnswerPublic, AnswersPublic, OwnAnswer, OwnAnswers
+from sfumato.local.queries import Own
 from sfumato.local.reports import Estimate, Reports
 from sfumato.local.scores import share_ends
 from sfumato.mechanisms.local_response import LocalResponse
@@ -31,7 +32,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["Answers", "Design", "Variances"]
 
@@ -177,11 +178,9 @@ class Design(LocalMethod[Any, Any]):
             f"answer with {float(self.q):.3g}"
         )
 
-    def _measure(self, data: OwnAnswer | OwnAnswers, budget: Budget) -> None:
-        budget.measure(self.primitive, data.input, label="report")
-
-    def _build(self, public: AnswerPublic, transcript: Transcript) -> Any:
-        said = transcript["report"]
+    def program(self, public: AnswerPublic, budget: Budget) -> Program[Any]:
+        """Ask for one report, or for one of each of many clients."""
+        said = yield Ask(budget, self.primitive, Own(), "report")
         return Reports(self, said) if isinstance(public, AnswersPublic) else self._plain([said])[0]
 
     def _plain(self, said: list[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.local.own import own_client
 from sfumato.local.pair_estimates import PairEstimates
+from sfumato.local.queries import Own
 from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.pair_response import RandomizedPairs
 from sfumato.privacy.budget import Budget
@@ -24,7 +26,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["EdgeResponse", "NeighboursPublic", "OwnNeighbours"]
 
@@ -112,7 +114,7 @@ class OwnNeighbours:
         return f"OwnNeighbours(node {self.public.node} of {self.public.nodes})"
 
     @property
-    def bits(self) -> NDArray[np.bool_]:
+    def input(self) -> NDArray[np.bool_]:
         """Whether this node is joined to each one with a higher number. Private."""
         return self._bits
 
@@ -159,7 +161,7 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
             raise ValueError(f"a node has a number from 0 to {self.nodes - 1}; got {node!r}")
         return OwnNeighbours(neighbours, NeighboursPublic(self.nodes, node))
 
-    @property
+    @cached_property
     def primitive(self) -> RandomizedPairs:
         """The law of all reports together."""
         return RandomizedPairs(nodes=self.nodes, epsilon=self._epsilon)
@@ -192,13 +194,11 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         )
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
 
-    def _measure(self, data: OwnNeighbours, budget: Budget) -> None:
-        primitive = RandomizedBits(bits=data.public.told, epsilon=self._epsilon)
-        budget.measure(primitive, data.bits, label=REPORT)
-
-    def _build(self, public: NeighboursPublic, transcript: Transcript) -> dict[str, Any]:
-        bits = np.packbits(np.asarray(transcript[REPORT], dtype=np.bool_), bitorder="little")
-        return {"node": public.node, "bits": bits.tobytes().hex()}
+    def program(self, public: NeighboursPublic, budget: Budget) -> Program[dict[str, Any]]:
+        """Ask for the bits of one person's list."""
+        primitive = RandomizedBits(bits=public.told, epsilon=self._epsilon)
+        said = yield Ask(budget, primitive, Own(), REPORT)
+        return {"node": public.node, "bits": np.packbits(said, bitorder="little").tobytes().hex()}
 
     def gathered(self, reports: Iterable[dict[str, Any]]) -> PairEstimates:
         """Return what all reports together tell of the graph.

@@ -19,7 +19,8 @@ from sfumato.data.graph import Graph, GraphPublic
 from sfumato.local.collected_graph import USUAL, CollectedGraph
 from sfumato.local.pair_estimates import MOST_DENSE, Guess, NodeCounts, PairEstimates
 from sfumato.local.printed_collection import PrintedCollection, counted
-from sfumato.mechanisms.pair_response import RandomizedPairs, pair_positions
+from sfumato.local.queries import JoinedPairs
+from sfumato.mechanisms.pair_response import RandomizedPairs
 from sfumato.noise import generator
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
@@ -27,7 +28,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Flag, OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 
 __all__ = ["GraphCollection", "laplace_epsilon"]
 
@@ -102,9 +103,6 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         epsilon = loss.epsilon if self.noise == "response" else laplace_epsilon(loss.epsilon)
         return RandomizedPairs(nodes=public.nodes, epsilon=epsilon)
 
-    def _printed(self, public: GraphPublic) -> PrintedCollection:
-        return PrintedCollection(nodes=public.nodes, epsilon=self.primitive(public).epsilon)
-
     def check(self, public: GraphPublic) -> None:
         """Raise where the graph is too large for a matrix."""
         super().check(public)
@@ -133,17 +131,16 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         sizes = (Size(primitive.size, "collected pairs"),)
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
-    def _measure(self, data: Graph, budget: Budget) -> None:
-        positions = pair_positions(data.counts.pairs(), data.public.nodes)
-        if self.variant == "published":
-            budget.measure(self._printed(data.public), positions, label=PAIRS)
-        else:
-            budget.measure(self.primitive(data.public), positions, label=PAIRS)
-
-    def _build(self, public: GraphPublic, transcript: Transcript) -> CollectedGraph:
-        if self.variant == "published":
-            return self._as_printed(public, transcript[PAIRS])
-        told = PairEstimates(self.primitive(public), transcript[PAIRS])
+    def program(self, public: GraphPublic, budget: Budget) -> Program[CollectedGraph]:
+        """Ask for all pairs at once."""
+        pairs = self.primitive(public)
+        published = self.variant == "published"
+        law = PrintedCollection(nodes=pairs.nodes, epsilon=pairs.epsilon) if published else pairs
+        said = yield Ask(budget, law, JoinedPairs(), PAIRS)
+        yield FINISH
+        if published:
+            return self._as_printed(public, said)
+        told = PairEstimates(pairs, said)
         note = (
             "All counts are unbiased: one that is small beside its margin may be negative, and "
             "says little."

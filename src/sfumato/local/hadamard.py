@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class HadamardResponse(Design):
     True
     """
 
-    @property
+    @cached_property
     def primitive(self) -> HadamardResponseLaw:
         """What randomises an answer."""
         return HadamardResponseLaw(answers=self.k, epsilon=self.exact_epsilon())

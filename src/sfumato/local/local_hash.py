@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class LocalHash(Design):
     32
     """
 
-    @property
+    @cached_property
     def primitive(self) -> HashResponse:
         """What randomises an answer."""
         return HashResponse(answers=self.k, epsilon=self.exact_epsilon())

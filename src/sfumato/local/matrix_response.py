@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class MatrixDesign(Design):
     def _weights(self) -> tuple[tuple[int, ...], ...]:
         """Return the columns as whole numbers out of 2⁶⁴."""
 
-    @property
+    @cached_property
     def primitive(self) -> MatrixResponseLaw:
         """What randomises an answer."""
         return MatrixResponseLaw(

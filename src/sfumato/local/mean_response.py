@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.local.design import Variances
 from sfumato.local.own_number import Bound, NumberPublic, OwnNumber, step_of
+from sfumato.local.queries import Own
 from sfumato.local.reports import MeanEstimate, Reports
 from sfumato.local.scores import normal_quantile, score_ends
 from sfumato.mechanisms.local_number import BitOfNumber, NumberResponse, PlaceOfNumber
@@ -25,7 +27,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["MeanResponse", "NumberDesign", "PiecewiseMean"]
 
@@ -109,11 +111,9 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         )
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))
 
-    def _measure(self, data: OwnNumber, budget: Budget) -> None:
-        budget.measure(self.primitive, data.input, label="report")
-
-    def _build(self, public: NumberPublic, transcript: Transcript) -> Any:
-        said = transcript["report"]
+    def program(self, public: NumberPublic, budget: Budget) -> Program[Any]:
+        """Ask for one report, or for one of each of many clients."""
+        said = yield Ask(budget, self.primitive, Own(), "report")
         return Reports(self, said) if isinstance(said, np.ndarray) else said
 
     def perturb_all(self, values: ArrayLike, ledger: Ledger | None = None) -> Reports:
@@ -260,7 +260,7 @@ class MeanResponse(NumberDesign):
     True
     """
 
-    @property
+    @cached_property
     def primitive(self) -> BitOfNumber:
         """What randomises a number."""
         return BitOfNumber(answers=self.steps, epsilon=self.exact_epsilon())
@@ -302,7 +302,7 @@ class PiecewiseMean(NumberDesign):
     True
     """
 
-    @property
+    @cached_property
     def primitive(self) -> PlaceOfNumber:
         """What randomises a number."""
         epsilon = self.exact_epsilon()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,7 +44,7 @@ class RandomizedResponse(Design):
 
     proof: ClassVar[str] = "randomized-response.md"
 
-    @property
+    @cached_property
     def primitive(self) -> Randomized:
         """What randomises an answer."""
         return Randomized(answers=self.k, epsilon=self.exact_epsilon())

@@ -22,7 +22,6 @@ from sfumato.local.simplex import on_simplex
 from sfumato.local.summed import SummedLaw
 from sfumato.local.tally import Tally, whole_counts
 from sfumato.privacy.registry import resolve
-from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
     from sfumato.local.several import MultiResponse
@@ -54,19 +53,6 @@ class RecordReports:
 
     def __repr__(self) -> str:
         return f"RecordReports({self.clients:,} clients, {self.method.sharing})"
-
-    @classmethod
-    def said(cls, method: Any, clients: int, transcript: Transcript) -> RecordReports:
-        """Return the reports that primitives said."""
-        if method.sharing == "split":
-            rows = [transcript[name] for name in method.parts]
-        elif method.sharing == "joint":
-            rows = [transcript["report"]]
-        else:
-            rows = list(transcript["report"][1:])
-        made = zip(method.parts.items(), rows, strict=True)
-        parts = {name: Reports(design, part) for (name, design), part in made}
-        return cls(method, clients, parts)
 
     @classmethod
     def encoded(cls, method: Any, reports: Iterable[Mapping[str, Any]]) -> RecordReports:

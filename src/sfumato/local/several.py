@@ -20,9 +20,11 @@ from numpy.typing import ArrayLike
 
 from sfumato.local.design import Design
 from sfumato.local.local_hash import LocalHash
+from sfumato.local.queries import Own, OwnCombination, OwnPart
 from sfumato.local.randomized import RandomizedResponse
 from sfumato.local.record import OwnRecord, OwnRecords, Questions, RecordPublic, RecordsPublic
 from sfumato.local.record_reports import RecordReports
+from sfumato.local.reports import Reports
 from sfumato.local.sharing import MOST_COMBINATIONS, best_kind, best_sharing
 from sfumato.local.subset import SubsetSelection
 from sfumato.local.unary import UnaryEncoding
@@ -34,7 +36,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Constraint, Flag, OneOf, is_list, parameter, read_text
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["MultiResponse"]
 
@@ -72,12 +74,6 @@ def _answers(value: Any) -> tuple[str, ...]:
     if not answers or len(set(answers)) != len(answers):
         raise ValueError
     return answers
-
-
-def _as_input(codes: Any) -> Any:
-    """Return the numbers of many clients' answers as an array, that of one as an int. Private."""
-    found = np.asarray(codes, dtype=np.int64)
-    return np.ascontiguousarray(found) if found.ndim else int(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,32 +219,29 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
             ]
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=tuple(steps))
 
-    def _measure(self, data: OwnRecord | OwnRecords, budget: Budget) -> None:
+    def program(self, public: RecordPublic, budget: Budget) -> Program[Any]:
+        """Ask for the reports of one client, or of many."""
+        names = list(self.parts)
         if self.sharing == "sample":
-            budget.measure(self._one_question(), data.input, label="report")
-            return
-        numbers = np.asarray(data.input)
-        if self.sharing == "joint":
+            chosen, *said = yield Ask(budget, self._one_question(), Own(), "report")
+            names = names if isinstance(public, RecordsPublic) else [names[chosen]]
+        elif self.sharing == "joint":
             (design,) = self.parts.values()
-            codes = np.ravel_multi_index(tuple(numbers.T), self.public.sizes)
-            budget.measure(design.primitive, _as_input(codes), label="report")
-            return
-        slices = budget.split(list(self.parts))
-        for place, (name, design) in enumerate(self.parts.items()):
-            slices[place].measure(design.primitive, _as_input(numbers[..., place]), label=name)
-
-    def _build(self, public: RecordPublic, transcript: Transcript) -> Any:
+            query = OwnCombination(self.public.sizes)
+            said = [(yield Ask(budget, design.primitive, query, "report"))]
+        else:
+            slices, designs = budget.split(names), self.parts.values()
+            said = yield [
+                Ask(part, design.primitive, OwnPart(place), name)
+                for place, (part, design, name) in enumerate(
+                    zip(slices, designs, names, strict=True)
+                )
+            ]
+        told = {name: (self.parts[name], one) for name, one in zip(names, said, strict=True)}
         if isinstance(public, RecordsPublic):
-            return RecordReports.said(self, public.clients, transcript)
-        if self.sharing == "sample":
-            question, said = transcript["report"]
-            name = list(self.parts)[question]
-            return {name: self.parts[name]._plain([said])[0]}
-        label = "report" if self.sharing == "joint" else None
-        return {
-            name: design._plain([transcript[label or name]])[0]
-            for name, design in self.parts.items()
-        }
+            reports = {name: Reports(design, rows) for name, (design, rows) in told.items()}
+            return RecordReports(self, public.clients, reports)
+        return {name: design._plain([one])[0] for name, (design, one) in told.items()}
 
     def perturb_all(self, codes: ArrayLike, ledger: Ledger | None = None) -> RecordReports:
         """Return the reports of many clients, drawn independently.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class SubsetSelection(Design):
         """How many answers a set has."""
         return self.size or best_size(self.k, self.exact_epsilon())
 
-    @property
+    @cached_property
     def primitive(self) -> SubsetResponse:
         """What randomises an answer."""
         return SubsetResponse(answers=self.k, epsilon=self.exact_epsilon(), size=self.sets_of)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from sfumato.local.queries import OwnPart
 from sfumato.local.survey import Item
 from sfumato.noise.exact import briefly
 from sfumato.privacy.budget import Budget
@@ -23,7 +24,7 @@ from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Constraint, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Ask, Program
 
 __all__ = ["OwnRespondent", "RespondentPublic", "SurveyAnswers"]
 
@@ -68,22 +69,22 @@ class OwnRespondent:
     Parameters
     ----------
     numbers
-        The numbers of the answers.
+        The numbers of the answers, in the order of the questions.
     public
         The questions.
     """
 
     __slots__ = ("_numbers", "public")
 
-    def __init__(self, numbers: Mapping[str, int], public: RespondentPublic) -> None:
-        self._numbers = dict(numbers)
+    def __init__(self, numbers: Iterable[int], public: RespondentPublic) -> None:
+        self._numbers = tuple(numbers)
         self.public = public
 
     def __repr__(self) -> str:
         return f"OwnRespondent({len(self.public.names)} questions)"
 
     @property
-    def numbers(self) -> dict[str, int]:
+    def input(self) -> tuple[int, ...]:
         """The numbers of the answers. Private."""
         return self._numbers
 
@@ -167,7 +168,7 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
 
     def own(self, value: Mapping[str, Any]) -> OwnRespondent:
         """Return a person's answers as private data."""
-        return OwnRespondent({item.name: item.number(value) for item in self.asked}, self.public)
+        return OwnRespondent((item.number(value) for item in self.asked), self.public)
 
     def check(self, public: RespondentPublic) -> None:
         """Raise where other questions were answered."""
@@ -189,13 +190,19 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         )
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=steps)
 
-    def _measure(self, data: OwnRespondent, budget: Budget) -> None:
-        for item in self.asked:
-            own = budget.take(PureDP(item.epsilon), item.name)
-            own.measure(item.design.primitive, data.numbers[item.name], label=item.name)
-
-    def _build(self, public: RespondentPublic, transcript: Transcript) -> dict[str, Any]:
-        return {item.name: plain_report(item, transcript[item.name]) for item in self.asked}
+    def program(self, public: RespondentPublic, budget: Budget) -> Program[dict[str, Any]]:
+        """Ask for the reports, each paid by itself."""
+        asked = self.asked
+        said = yield [
+            Ask(
+                budget.take(PureDP(item.epsilon), item.name),
+                item.design.primitive,
+                OwnPart(place),
+                item.name,
+            )
+            for place, item in enumerate(asked)
+        ]
+        return {item.name: plain_report(item, one) for item, one in zip(asked, said, strict=True)}
 
 
 def plain_report(item: Item, said: Any) -> Any:

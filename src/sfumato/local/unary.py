@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class UnaryEncoding(Design):
 
     symmetric: Any = parameter(Flag(), False)
 
-    @property
+    @cached_property
     def primitive(self) -> UnaryResponse:
         """What randomises an answer."""
         return UnaryResponse(answers=self.k, epsilon=self.exact_epsilon(), symmetric=self.symmetric)

@@ -6,7 +6,7 @@ Hadamard matrix. Any two answers share a quarter of the numbers (docs/proofs/loc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
-from sfumato.mechanisms.randomized import numbers_of
+from sfumato.mechanisms.local_response import Codes, NumberedResponse, smallest_unsigned
 from sfumato.noise.choices import Choices, feed
 from sfumato.noise.thresholds import WORD, lies
 
@@ -23,7 +22,7 @@ __all__ = ["HadamardResponseLaw"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardResponseLaw(LocalResponse):
+class HadamardResponseLaw(NumberedResponse):
     """Say one of K = 2^⌈log₂(k + 1)⌉ numbers, e^ε times as likely where it speaks for the truth.
 
     Parameters
@@ -43,6 +42,11 @@ class HadamardResponseLaw(LocalResponse):
     def order(self) -> int:
         """How many numbers there are, K."""
         return 1 << self.answers.bit_length()
+
+    @property
+    def reports(self) -> int:
+        """How many different reports there are, K."""
+        return self.order
 
     @property
     def threshold(self) -> int:
@@ -81,19 +85,6 @@ class HadamardResponseLaw(LocalResponse):
         """Return the exact probability of a number."""
         share = self.truth if _speaks(value + 1, report) else 1 - self.truth
         return 2 * share / self.order
-
-    def outputs(self) -> Iterator[int]:
-        """Return every number."""
-        return iter(range(self.order))
-
-    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
-        """Return numbers as an array."""
-        return numbers_of(reports, self.order)
-
-    def plain(self, rows: NDArray[Any]) -> list[int]:
-        """Return an array as a list of numbers."""
-        numbers: list[int] = rows.tolist()
-        return numbers
 
     def telling(self, value: int, neighbour: int) -> int:
         """Return a number that speaks for one answer and not for the other."""

@@ -17,7 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, log_fraction
+from sfumato.mechanisms.local_response import (
+    Codes,
+    LocalResponse,
+    log_fraction,
+    require_rows,
+)
 from sfumato.noise.bits import Words
 from sfumato.noise.choices import Choices, feed, fence
 from sfumato.noise.expansions import enclose_exponential
@@ -134,6 +139,10 @@ class HashResponse(LocalResponse):
                 )
         packed = np.frombuffer(bytes.fromhex("".join(reports)), dtype=">u8")
         return packed.astype(np.uint64).reshape(-1, 2)
+
+    def check_rows(self, rows: NDArray[Any]) -> None:
+        """Raise unless an array has two words in a row."""
+        require_rows(rows, np.dtype(np.uint64), 2)
 
     def plain(self, rows: NDArray[Any]) -> list[str]:
         """Return rows of two words as texts."""

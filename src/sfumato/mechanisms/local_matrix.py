@@ -6,7 +6,7 @@ than e^ε apart is checked in integers when the primitive is made (docs/proofs/l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -15,8 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned, within
-from sfumato.mechanisms.randomized import numbers_of
+from sfumato.mechanisms.local_response import (
+    Codes,
+    NumberedResponse,
+    smallest_unsigned,
+    within,
+)
 from sfumato.noise.choices import Choices, feed
 from sfumato.noise.expansions import enclose_exponential
 from sfumato.noise.thresholds import WORD
@@ -33,7 +37,7 @@ _FINE = 192
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixResponseLaw(LocalResponse):
+class MatrixResponseLaw(NumberedResponse):
     """Say an answer, drawn from the column of the true one.
 
     Parameters
@@ -81,19 +85,6 @@ class MatrixResponseLaw(LocalResponse):
     def probability(self, value: int, report: int) -> Fraction:
         """Return the exact probability of an answer."""
         return Fraction(self.weights[value][report], WORD)
-
-    def outputs(self) -> Iterator[int]:
-        """Return every answer."""
-        return iter(range(self.answers))
-
-    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
-        """Return answers as an array."""
-        return numbers_of(reports, self.answers)
-
-    def plain(self, rows: NDArray[Any]) -> list[int]:
-        """Return an array as a list of answers."""
-        answers: list[int] = rows.tolist()
-        return answers
 
     def telling(self, value: int, neighbour: int) -> int:
         """Return the answer whose weights are furthest apart."""

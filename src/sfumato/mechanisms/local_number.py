@@ -7,7 +7,7 @@ exactly, so that the mean of reports tells the mean of the numbers (docs/proofs/
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
-from sfumato.mechanisms.randomized import numbers_of
+from sfumato.mechanisms.local_response import Codes, NumberedResponse, smallest_unsigned
 from sfumato.noise.choices import Choices, feed, fence
 from sfumato.noise.thresholds import WORD, lies
 
@@ -24,7 +23,7 @@ __all__ = ["BitOfNumber", "NumberResponse", "PlaceOfNumber"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberResponse(LocalResponse):
+class NumberResponse(NumberedResponse):
     """What the two responses for numbers share.
 
     Parameters
@@ -57,19 +56,6 @@ class NumberResponse(LocalResponse):
         """Return the variance of (report − a)/b, an unbiased estimate of the number."""
         start, slope = self.line()
         return (self.square(value) - (start + slope * value) ** 2) / slope**2
-
-    def outputs(self) -> Iterator[int]:
-        """Return every report."""
-        return iter(range(self.reports))
-
-    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
-        """Return reports as an array."""
-        return numbers_of(reports, self.reports)
-
-    def plain(self, rows: NDArray[Any]) -> list[int]:
-        """Return an array as a list of reports."""
-        numbers: list[int] = rows.tolist()
-        return numbers
 
 
 @dataclass(frozen=True, kw_only=True)

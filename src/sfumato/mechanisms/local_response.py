@@ -23,7 +23,15 @@ from sfumato.noise.expansions import GUARD_BITS, enclose_exponential
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive
 
-__all__ = ["Codes", "LocalResponse", "log_fraction", "smallest_unsigned", "within"]
+__all__ = [
+    "Codes",
+    "LocalResponse",
+    "NumberedResponse",
+    "log_fraction",
+    "require_rows",
+    "smallest_unsigned",
+    "within",
+]
 
 #: The answers of many clients, as numbers.
 Codes = NDArray[np.int64]
@@ -69,6 +77,14 @@ def within(ratio: Fraction, epsilon: Fraction) -> bool:
 def smallest_unsigned(largest: int) -> np.dtype[Any]:
     """Return the narrowest type of whole numbers that holds 0 to `largest`."""
     return np.min_scalar_type(largest)
+
+
+def require_rows(rows: Any, kind: np.dtype[Any], *width: int) -> None:
+    """Raise unless this is an array with a row for each client, of the declared type and width."""
+    if not isinstance(rows, np.ndarray) or rows.dtype != kind or not rows.ndim:
+        raise ValueError(f"the reports of many are rows of the type {kind}")
+    if rows.shape[1:] != width:
+        raise ValueError(f"the rows of reports have the shape {width}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +161,17 @@ class LocalResponse(Primitive):
     def plain(self, rows: NDArray[Any]) -> list[Any]:
         """Return the rows of an array as plain reports."""
 
+    @abstractmethod
+    def check_rows(self, rows: NDArray[Any]) -> None:
+        """Raise `ValueError` unless the rows of an array are reports."""
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a report, or the reports of many as the rows of an array."""
+        if isinstance(output, np.ndarray):
+            self.check_rows(output)
+        else:
+            self.rows([output])
+
     def cost(self, measure: Measure) -> Loss:
         """Return ε, or what ε-DP implies in another measure."""
         return convert(PureDP(self.epsilon), measure)
@@ -201,3 +228,38 @@ class LocalResponse(Primitive):
             ]
         assert isinstance(neighbour, int)
         return [self.telling(value, neighbour), self.telling(neighbour, value)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberedResponse(LocalResponse):
+    """A response whose reports are whole numbers from 0 on."""
+
+    @property
+    def reports(self) -> int:
+        """How many different reports there are: as many as answers, as a rule."""
+        return self.answers
+
+    def outputs(self) -> Iterator[int]:
+        """Return every report."""
+        return iter(range(self.reports))
+
+    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
+        """Return reports as an array, in the narrowest type that holds them."""
+        for number, report in enumerate(reports):
+            if type(report) is not int or not 0 <= report < self.reports:
+                raise ValueError(
+                    f"report {number} must be a whole number from 0 to {self.reports - 1}; got "
+                    f"{report!r}"
+                )
+        return np.array(reports, dtype=smallest_unsigned(self.reports - 1))
+
+    def plain(self, rows: NDArray[Any]) -> list[int]:
+        """Return an array as a list of reports."""
+        numbers: list[int] = rows.tolist()
+        return numbers
+
+    def check_rows(self, rows: NDArray[Any]) -> None:
+        """Raise unless an array holds reports, in the narrowest type."""
+        require_rows(rows, smallest_unsigned(self.reports - 1))
+        if rows.max(initial=0) >= self.reports:
+            raise ValueError(f"reports are whole numbers from 0 to {self.reports - 1}")

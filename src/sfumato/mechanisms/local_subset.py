@@ -20,6 +20,7 @@ from sfumato.mechanisms.local_response import (
     Codes,
     LocalResponse,
     log_fraction,
+    require_rows,
     smallest_unsigned,
 )
 from sfumato.noise.choices import Choices, feed
@@ -146,6 +147,13 @@ class SubsetResponse(LocalResponse):
             return False
         rising = all(here < there for here, there in pairwise(report))
         return rising and report[0] >= 0 and report[-1] < self.answers
+
+    def check_rows(self, rows: NDArray[Any]) -> None:
+        """Raise unless an array has a set in each row."""
+        require_rows(rows, smallest_unsigned(self.answers - 1), self.size)
+        rising = bool((rows[:, 1:] > rows[:, :-1]).all())
+        if not rising or rows.max(initial=0) >= self.answers:
+            raise ValueError(f"a set has rising numbers from 0 to {self.answers - 1}")
 
     def plain(self, rows: NDArray[Any]) -> list[tuple[int, ...]]:
         """Return the rows of an array as sets."""

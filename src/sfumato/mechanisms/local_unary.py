@@ -16,7 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, log_fraction
+from sfumato.mechanisms.local_response import (
+    Codes,
+    LocalResponse,
+    log_fraction,
+    require_rows,
+)
 from sfumato.noise.bits import Words
 from sfumato.noise.choices import Choices
 from sfumato.noise.flips import coin_words
@@ -126,6 +131,14 @@ class UnaryResponse(LocalResponse):
         text = np.frombuffer("".join(reports).encode(), dtype=np.uint8)
         loose[:, :size] = text.reshape(-1, size) - ord("0")
         return np.packbits(loose, axis=1, bitorder="little").view(np.uint64)
+
+    def check_rows(self, rows: NDArray[Any]) -> None:
+        """Raise unless an array has a bit for every answer in a row, and none beyond."""
+        words = -(-self.answers // 64)
+        require_rows(rows, np.dtype(np.uint64), words)
+        last = self.answers - 64 * (words - 1)
+        if int(rows[:, -1].max(initial=0)) >> last:
+            raise ValueError(f"there are bits for {self.answers} answers and no others")
 
     def plain(self, rows: NDArray[Any]) -> list[str]:
         """Return rows of bits as texts of zeros and ones."""

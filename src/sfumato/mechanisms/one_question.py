@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.mechanisms.local_hash import HashResponse
-from sfumato.mechanisms.local_response import LocalResponse
+from sfumato.mechanisms.local_response import LocalResponse, require_rows
 from sfumato.mechanisms.local_subset import SubsetResponse
 from sfumato.mechanisms.local_unary import UnaryResponse
 from sfumato.mechanisms.randomized import Randomized
 from sfumato.noise.choices import WordChoices
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
-from sfumato.privacy.primitive import Change, Primitive
+from sfumato.privacy.primitive import Change, Primitive, require_whole
 
 __all__ = ["OneQuestion"]
 
@@ -127,6 +127,24 @@ class OneQuestion(Primitive):
             for number in range(questions)
         )
         return (chosen, *reports)
+
+    def check_output(self, output: Any) -> None:
+        """Raise unless an output is a question and its report, or those of many."""
+        chosen, *reports = output
+        questions = len(self.answers)
+        if not isinstance(chosen, np.ndarray):
+            require_whole(chosen, 0, questions - 1)
+            (report,) = reports
+            self.response(chosen).rows([report])
+            return
+        require_rows(chosen, np.dtype(np.int64))
+        if chosen.min(initial=0) < 0 or chosen.max(initial=0) >= questions:
+            raise ValueError(f"questions have numbers from 0 to {questions - 1}")
+        told = np.bincount(chosen, minlength=questions).tolist()
+        for number, (many, rows) in enumerate(zip(told, reports, strict=True)):
+            self.response(number).check_rows(rows)
+            if len(rows) != many:
+                raise ValueError("every question has a report of each client who told it")
 
     def log_probability(self, value: tuple[int, ...] | Records, output: Any) -> float:
         """Return the log-probability of a question and its report, or of those of many."""

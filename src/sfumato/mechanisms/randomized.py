@@ -6,7 +6,7 @@ The primitive runs where the answer is, on one person's own value
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.local_response import Codes, LocalResponse, smallest_unsigned
+from sfumato.mechanisms.local_response import Codes, NumberedResponse, smallest_unsigned
 from sfumato.noise.choices import Choices, feed, fence
 from sfumato.noise.thresholds import WORD, lies
 
-__all__ = ["Randomized", "numbers_of"]
+__all__ = ["Randomized"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Randomized(LocalResponse):
+class Randomized(NumberedResponse):
     """Answer truly with probability e^ε/(e^ε + k − 1), else one of the k − 1 others, evenly.
 
     Parameters
@@ -90,37 +90,6 @@ class Randomized(LocalResponse):
         """Return the exact probability of an answer."""
         return self.truth if value == report else self.other
 
-    def outputs(self) -> Iterator[int]:
-        """Return every answer."""
-        return iter(range(self.answers))
-
-    def rows(self, reports: Sequence[int]) -> NDArray[Any]:
-        """Return answers as an array."""
-        return numbers_of(reports, self.answers)
-
-    def plain(self, rows: NDArray[Any]) -> list[int]:
-        """Return an array as a list of answers."""
-        answers: list[int] = rows.tolist()
-        return answers
-
     def telling(self, value: int, neighbour: int) -> int:
         """Return the answer itself."""
         return value
-
-
-def numbers_of(reports: Sequence[int], bound: int) -> NDArray[Any]:
-    """Return whole numbers below a bound in the narrowest type that holds them, or refuse them.
-
-    Parameters
-    ----------
-    reports
-        The numbers.
-    bound
-        The number they are all below.
-    """
-    for number, report in enumerate(reports):
-        if type(report) is not int or not 0 <= report < bound:
-            raise ValueError(
-                f"report {number} must be a whole number from 0 to {bound - 1}; got {report!r}"
-            )
-    return np.array(reports, dtype=smallest_unsigned(bound - 1))

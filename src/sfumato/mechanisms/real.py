@@ -1,8 +1,8 @@
 """Noise on real numbers with a public scale: round to a public grid, then noise in whole steps.
 
-A `RealLaplace` or `RealGaussian` is not a primitive of its own: it rounds the private values to a
-grid that public figures choose, enlarges the sensitivity by what rounding can add, and hands whole
-numbers to the integer primitives (docs/proofs/noisy-counts.md). Nothing here may choose a grid from
+A `RealLaplace` or `RealGaussian` is not a primitive of its own: it chooses a grid by public figures
+and an integer primitive whose sensitivity is larger by what rounding can add. Queries round private
+values to that grid by `units_of` (docs/proofs/noisy-counts.md). Nothing here may choose a grid from
 private values.
 """
 
@@ -24,7 +24,6 @@ from sfumato.noise.grid import (
     rounded_l2_sensitivity_squared,
     to_units,
 )
-from sfumato.privacy.budget import Budget
 from sfumato.privacy.rounding import sqrt_down
 
 Floats = NDArray[np.float64]
@@ -88,11 +87,6 @@ class RealLaplace:
         )
         return GeometricNoise(shape=self.shape, sensitivity=Fraction(steps), epsilon=self.epsilon)
 
-    def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
-        """Round, pay, add noise, and return floats on the grid."""
-        units = units_of(values, self.exponent)
-        return self.read(budget.measure(self.primitive(), units, label=label))
-
     def read(self, output: NDArray[np.int64]) -> Floats:
         """Return what a transcript's output stands for."""
         return from_units(output, self.exponent)
@@ -133,11 +127,6 @@ class RealGaussian:
             self.squared_sensitivity, dimension=max(prod(self.shape), 1), exponent=self.exponent
         )
         return GaussianNoise(shape=self.shape, squared_sensitivity=Fraction(steps), rho=self.rho)
-
-    def measure(self, budget: Budget, values: Floats, *, label: str) -> Floats:
-        """Round, pay, add noise, and return floats on the grid."""
-        units = units_of(values, self.exponent)
-        return self.read(budget.measure(self.primitive(), units, label=label))
 
     def read(self, output: NDArray[np.int64]) -> Floats:
         """Return what a transcript's output stands for."""

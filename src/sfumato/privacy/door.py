@@ -389,7 +389,8 @@ class Booking:
     ) -> None:
         """Tell the ledger that something was handed out, and from which transcript."""
         try:
-            self.finish(status, _note(transcript.digest()))
+            # Without a ledger nobody is told, and a long transcript takes a while to be hashed.
+            self.finish(status, _note(transcript.digest()) if self.booked else "")
         except BaseException as error:
             # It is paid for; whoever catches this still has it.
             error.release = made  # type: ignore[attr-defined]

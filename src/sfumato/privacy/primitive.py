@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from types import UnionType
 from typing import Any, ClassVar, Protocol, Union, get_args, get_origin, get_type_hints
 
@@ -113,6 +114,9 @@ def require_within(output: Any, shape: tuple[int, ...], bound: int) -> None:
 
 _kinds: dict[str, type[_Signed]] = {}
 
+#: The types of a class's fields; finding them takes longer than one client's whole report.
+_hints = lru_cache(maxsize=256)(get_type_hints)
+
 
 def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
     """Return what the primitive of a public signature costs, computed anew.
@@ -127,7 +131,7 @@ def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
     kind = _kinds.get(str(signature.get("kind")))
     if kind is None:
         raise ValueError(f"the primitive {signature.get('kind')!r} is unknown to this version")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     given = {
         name: _typed(value, hints[name]) for name, value in signature.items() if name != "kind"
     }
@@ -136,6 +140,8 @@ def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
 
 def _typed(value: Any, hint: Any) -> Any:
     """Return a plain value as the type that a field declares."""
+    if hint is int:
+        return value
     if hint is Fraction:
         return exact(value)
     if hint is float or (isinstance(hint, type) and issubclass(hint, Enum)):

@@ -199,9 +199,9 @@ def _compare_entries(mine: Entry | None, theirs: Entry | None) -> None:
         label = (mine or theirs).label  # type: ignore[union-attr]
         missing = "is missing in the transcript" if theirs is None else "is never asked"
         raise DoesNotFollow(f"the measurement {label!r} {missing}")
-    for name in ("label", "path", "signature", "cost"):
-        if not _same(getattr(mine, name), getattr(theirs, name)):
-            raise DoesNotFollow(f"the {name} of {theirs.label!r} is not that of the method")
+    # Label, path and signature were compared when the prompter was asked.
+    if not _same(mine.cost, theirs.cost):
+        raise DoesNotFollow(f"the cost of {theirs.label!r} is not that of the method")
     if len(mine.outputs) != len(theirs.outputs):
         raise DoesNotFollow(f"{theirs.label!r} holds more than the method was told")
 

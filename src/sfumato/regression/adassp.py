@@ -17,12 +17,14 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, Number
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.rounding import round_up
-from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.moment_noise import SQUARE, MomentNoise
 from sfumato.regression.multiples import Multiple
-from sfumato.regression.rows import ANSWER, ROW, Rows
+from sfumato.regression.queries import RowSums
+from sfumato.regression.rows import ANSWER, ROW, RowRule
 
 __all__ = ["AdaSSP", "AdaSSPEstimator", "gaussian", "lifted", "told"]
 
@@ -117,17 +119,13 @@ class AdaSSPEstimator:
             ),
         )
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Add noise to the matrix and the vector at once."""
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for the matrix and the vector at once, and return the weights."""
         moments, noise = self.noise(setting)
-        sums = rows.moments()
-        weighed = [moments.weighed_matrix(sums.xx), moments.weighed_vector(sums.xy)]
-        budget.measure(noise, np.concatenate(weighed), label=MOMENTS)
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the weights."""
-        moments, noise = self.noise(setting)
-        said = transcript[MOMENTS]
+        weights = np.concatenate([moments.matrix_weights, moments.vector_weights])
+        query = RowSums(rule=rule, parts=("matrix", "products"), weights=weights)
+        said = yield Ask(budget, noise, query, MOMENTS)
+        yield FINISH
         matrix = moments.matrix(said[: moments.entries])
         linear = moments.vector(said[moments.entries :])
         return self._fitted(matrix, linear, moments.widths(noise.standard_deviation).square)

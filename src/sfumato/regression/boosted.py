@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,17 +16,18 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.program import Program, Start, Step
 from sfumato.regression.adassp import gaussian, told
-from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.moment_noise import MomentNoise
 from sfumato.regression.multiples import Multiple
-from sfumato.regression.rows import ANSWER, Rows
+from sfumato.regression.queries import ResidualSums, RowSums
+from sfumato.regression.rows import ANSWER, RowRule
 
 __all__ = ["BoostedAdaSSP", "BoostedEstimator"]
 
 Floats = NDArray[np.float64]
-Integers64 = NDArray[np.int64]
 
 ROUNDS = "rounds"
 #: Answers are cut at so many standard deviations, far out: it is residuals that are cut closely.
@@ -113,37 +113,23 @@ class BoostedEstimator:
             ),
         )
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Add noise to the matrix, then to the residuals of one model after another."""
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for the matrix, then for the residuals of one model after another."""
         moments, noise = self.noise(setting)
-        run = budget.start(noise, label=ROUNDS)
-        matrix = run.step(moments.weighed_matrix(rows.moments().xx))
-        ascent = self._ascent(moments, noise, matrix)
-        weights = next(ascent)
-        for _ in range(self.rounds):
-            residuals = rows.residual_xy(weights, self.bound)
-            weights = ascent.send(run.step(moments.weighed_vector(residuals)))
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the weights after the last round."""
-        moments, noise = self.noise(setting)
-        matrix, *gradients = transcript.steps(ROUNDS)
-        ascent = self._ascent(moments, noise, matrix)
-        weights = next(ascent)
-        for said in gradients:
-            weights = ascent.send(said)
-        return LinearFit(weights=weights)
-
-    def _ascent(
-        self, moments: MomentNoise, noise: NormalSteps, said: Integers64
-    ) -> Generator[Floats, Integers64, None]:
-        """Take what is said round by round, and yield the weights after each."""
+        run = yield Start(budget, noise, ROUNDS)
+        matrix = yield Step(
+            run, RowSums(rule=rule, parts=("matrix",), weights=moments.matrix_weights)
+        )
         width = moments.widths(noise.standard_deviation).square
-        inverse = self._inverse(moments.matrix(said), width)
-        weights = np.zeros(moments.dimension)
-        while True:
-            gradient = moments.vector((yield weights))
+        inverse = self._inverse(moments.matrix(matrix), width)
+        weights = np.zeros(setting.dimension)
+        for _ in range(self.rounds):
+            query = ResidualSums(
+                rule=rule, coefficients=weights, bound=self.bound, weights=moments.vector_weights
+            )
+            gradient = moments.vector((yield Step(run, query)))
             weights = weights + self.bound / ANSWER * (inverse @ gradient)
+        return LinearFit(weights=weights)
 
     def _inverse(self, matrix: Floats, deviation: float) -> Floats:
         """Return the inverse of the matrix without its negative part and with a ridge."""

@@ -1,11 +1,12 @@
 """What estimates the weights of a linear model from rows of bounded length.
 
-An estimator has public settings only. It measures through primitives, and fits from what they said;
-`rehearsed` does the same to made-up public rows, for choosing settings before anything is spent.
+An estimator has public settings only. It asks, and fits from what primitives said; `rehearsed` does
+the same to made-up public rows, for choosing settings before anything is spent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,14 +17,15 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
-from sfumato.regression.rows import Rows
+from sfumato.privacy.program import Program
+from sfumato.regression.rows import RowRule
 
 __all__ = ["DEFAULT_BOUND", "Estimator", "LinearFit", "Said", "Setting", "answer_bound"]
 
 Floats = NDArray[np.float64]
 
-#: What primitives said, by label: a transcript, or a dictionary while it is being written.
-Said = Any
+#: What primitives said, by label.
+Said = Mapping[str, Any]
 #: Where answers are cut if neither the custodian nor the estimator says so, in standard deviations.
 DEFAULT_BOUND = 2.0
 
@@ -94,11 +96,8 @@ class Estimator(Protocol):
     def steps(self, setting: Setting) -> tuple[PlanStep, ...]:
         """Return what is measured, for plans; losses are those of the slice, for one record."""
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Look at the rows through primitives paid from `budget`, and through nothing else."""
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the weights, from the setting and from what the primitives said."""
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask what `budget` pays for about the rows of a rule, and return the weights."""
 
     def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got.
@@ -106,7 +105,7 @@ class Estimator(Protocol):
         Parameters
         ----------
         setting
-            As for `measure`.
+            As for `fit`.
         x, y
             Rows (one a record) of length at most 1, and answers from −1 to 1.
         generator

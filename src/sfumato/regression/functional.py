@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
+from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
@@ -27,12 +27,12 @@ from sfumato.privacy.parameters import (
     parameter,
 )
 from sfumato.privacy.plan import Plan, PlanStep, Size
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.regression.design import UNIT, Design, Response, check_dimension
 from sfumato.regression.functional_bounds import Columns
 from sfumato.regression.model import RegressionModel
-from sfumato.regression.moments import moments
 from sfumato.regression.quadratic import minimiser
+from sfumato.regression.queries import FeatureSums
 
 __all__ = ["FunctionalRegression"]
 
@@ -84,14 +84,17 @@ class Layout:
     sensitivity: int
     slope: int
 
-    def weighed(self, xx: Integers64, xy: Integers64) -> Integers64:
-        """Return the weighed coefficients of moments, in whole units."""
-        products = xx[self.rows, self.columns] * np.where(self.rows == self.columns, 1, 2)
-        # So many records that a weighed sum would leave 64 bits count as fewer; a sum that wrapped
-        # around would tell one record from none.
-        most = LARGEST_INPUT // self.weights
-        cut: Integers64 = np.clip(np.concatenate([self.slope * xy, products]), -most, most)
-        return cut * self.weights
+    @property
+    def query(self) -> FeatureSums:
+        """What is asked for: a product of two features stands twice in the objective."""
+        twice = np.where(self.rows == self.columns, 1, 2)
+        factors = np.concatenate([np.full(self.design.dimension, self.slope), twice])
+        return FeatureSums(
+            design=self.design,
+            rows=self.rows,
+            columns=self.columns,
+            weights=factors * self.weights,
+        )
 
     def noise(self, epsilon: Fraction) -> GeometricNoise:
         """Return the noise on the weighed coefficients."""
@@ -253,15 +256,12 @@ class FunctionalRegression(Method[Table, RegressionModel]):
         sizes = (Size(noise.shape[0], "sums"),)
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,), sizes=sizes)
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        layout = self.layout(data.public)
-        sums = moments(layout.design.blocks(data), layout.design.dimension)
-        weighed = layout.weighed(sums.xx, sums.xy)
-        budget.measure(self._noise(data.public), weighed, label=COEFFICIENTS)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
+        """Ask for all coefficients at once, and minimise what was said."""
         layout, noise = self.layout(public), self._noise(public)
-        matrix, linear = layout.objective(transcript[COEFFICIENTS], public.rows)
+        said = yield Ask(budget, noise, layout.query, COEFFICIENTS)
+        yield FINISH
+        matrix, linear = layout.objective(said, public.rows)
         if self.positive is not None:
             # The coefficients of the logistic objective are kept eightfold.
             matrix, linear = matrix / 8, linear / 8

@@ -20,9 +20,11 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import pure_within
 from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.rounding import sqrt_up
-from sfumato.regression.estimator import LinearFit, Said, Setting
-from sfumato.regression.rows import ANSWER, ROW, Moments, Rows
+from sfumato.regression.estimator import LinearFit, Setting
+from sfumato.regression.queries import RowSums
+from sfumato.regression.rows import ANSWER, ROW, RowRule
 from sfumato.regression.shrinkage import shrunken
 
 __all__ = ["SUMS", "KNormEstimator"]
@@ -36,8 +38,6 @@ SUMS = "sums"
 SQUARE, CROSS = 70, 99
 #: The weights of Σ y·x and Σ |x|²: 12² + 5² = 13², and a trace that costs nothing if replaced.
 TRACE = {Relation.ADD_REMOVE: (12, 5), Relation.REPLACE_ONE: (2, 3)}
-#: Whole numbers up to this are floats.
-LARGEST = 2**53
 
 
 @dataclass(frozen=True)
@@ -131,34 +131,22 @@ class KNormEstimator:
         )
         return (step,)
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Add noise to the sums, once."""
-        if self.matrix:
-            sums = self._weighed(rows.moments(), setting.relation)
-        else:
-            xy, squares = rows.first_moments()
-            sums = self._one_vector(xy, np.array([squares]), setting.relation)
-        budget.measure(self.noise(setting), sums, label=SUMS)
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for the sums, once, and return the weights that shrink the noise away."""
+        noise = self.noise(setting)
+        said = yield Ask(budget, noise, self.query(rule, setting.relation), SUMS)
+        yield FINISH
+        return self._fitted(setting, noise.read(said) / (ROW * ANSWER))
 
-    def _weighed(self, moments: Moments, relation: Relation) -> Floats:
-        """Return the weighed sums of given moments. Private."""
-        second = np.array([np.trace(moments.xx)])
-        if self.matrix:
-            second = moments.xx[np.triu_indices(len(moments.xy))]
-        return self._one_vector(moments.xy, second, relation)
-
-    def _one_vector(self, xy: Integers64, second: Integers64, relation: Relation) -> Floats:
-        """Return the weighed sums in one vector of whole numbers, as floats. Private."""
-        linear, beside = self._beside(len(xy), relation)
-        sums = np.concatenate([xy, second])
-        weights = np.concatenate([np.full(len(xy), linear), beside])
-        # Cutting brings no two vectors further apart; it takes more than 5 million records.
-        most = LARGEST // weights
-        return np.asarray(np.clip(sums, -most, most) * weights, dtype=np.float64)
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the weights that shrink the noise away."""
-        return self._fitted(setting, self.noise(setting).read(transcript[SUMS]) / (ROW * ANSWER))
+    def query(self, rule: RowRule, relation: Relation) -> RowSums:
+        """Return which sums are asked for: Σ y·x, and those beside it."""
+        linear, beside = self._beside(rule.dimension, relation)
+        return RowSums(
+            rule=rule,
+            parts=("products", "matrix" if self.matrix else "trace"),
+            weights=np.concatenate([np.full(rule.dimension, linear), beside]),
+            floats=True,
+        )
 
     def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got."""

@@ -18,13 +18,13 @@ from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_withi
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 from sfumato.regression.design import Design, check_dimension, sums_of
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import COUNT, FEATURES, SHARES, Preparation
-from sfumato.regression.rows import RowRule, Rows, answering, numeric
+from sfumato.regression.rows import RowRule, answering, numeric
 
 __all__ = ["FIT", "LinearMethod"]
 
@@ -213,20 +213,14 @@ class LinearMethod(Method[Table, RegressionModel]):
             )
         return steps
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
+        """Pay for what comes before the fit, then let the estimator ask."""
         preparation = self.preparation(public)
-        said = preparation.measure(data, budget)
+        said = yield from preparation.ask(budget)
         setting = self.setting(public, said)
         estimator = self.chosen(public, setting)
-        rows = Rows(self.rule(public, said, estimator), data)
-        estimator.measure(rows, setting, budget.take(preparation.rest, FIT))
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
-        setting = self.setting(public, transcript)
-        estimator = self.chosen(public, setting)
-        rule = self.rule(public, transcript, estimator)
-        fit = estimator.fit(setting, transcript)
+        rule = self.rule(public, said, estimator)
+        fit = yield from estimator.fit(rule, setting, budget.take(preparation.rest, FIT))
         return self._model(public, rule, fit, estimator)
 
     def _model(

@@ -20,17 +20,17 @@ from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_withi
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, Names, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.rounding import sqrt_up
-from sfumato.privacy.transcript import Transcript
 from sfumato.regression.adassp import lifted
 from sfumato.regression.design import Design, Factor, check_dimension, sums_of
 from sfumato.regression.estimator import Said
-from sfumato.regression.knorm import CROSS, LARGEST, SQUARE
+from sfumato.regression.knorm import CROSS, SQUARE
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.models import RegressionModels
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import FEATURES, Preparation
-from sfumato.regression.response_rows import ManyRows
+from sfumato.regression.queries import ResponseSums
 from sfumato.regression.rows import ANSWER, MOST_FEATURES, ROW, RowRule, answering
 
 __all__ = ["ManyResponses"]
@@ -221,31 +221,29 @@ class ManyResponses(Method[Table, RegressionModels]):
             sizes=sums_of(preparation.design.dimension, len(self.targets)),
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
-        public = data.public
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModels]:
+        """Pay for what comes before the fit, then ask for all sums at once."""
         preparation = self.preparation(public)
-        said = preparation.measure(data, budget)
-        xx, xy = ManyRows(self.rules(public, said), self._length, data).sums()
-        i, j = np.triu_indices(len(xx))
-        sums = np.concatenate([xx[i, j], xy.ravel()])
-        weights = np.append(np.where(i == j, SQUARE, CROSS), np.full(xy.size, CROSS))
-        # Cutting brings no two vectors further apart.
-        most = LARGEST // weights
-        weighed = np.clip(sums, -most, most) * weights
-        noise = self.noise(public)
-        value = weighed if isinstance(noise, NormalNoise) else weighed.astype(np.float64)
-        budget.take(preparation.rest, FIT).measure(noise, value, label=MOMENTS)
-
-    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModels:
-        noise, rules = self.noise(public), self.rules(public, transcript)
-        said = transcript[MOMENTS]
-        read = noise.read(said) if isinstance(noise, KNormNoise) else said.astype(np.float64)
+        said = yield from preparation.ask(budget)
+        noise, rules = self.noise(public), self.rules(public, said)
+        part = budget.take(preparation.rest, FIT)
+        noisy = yield Ask(part, noise, self._query(rules, noise), MOMENTS)
+        yield FINISH
+        read = noise.read(noisy) if isinstance(noise, KNormNoise) else noisy.astype(np.float64)
         found = self._fitted(read / (ROW * ANSWER), rules[0].dimension, self._deviation(noise))
         models = {
             target: self._model(public, rule, weights)
             for target, rule, weights in zip(self.targets, rules, found.T, strict=True)
         }
         return RegressionModels(models)
+
+    def _query(self, rules: tuple[RowRule, ...], noise: KNormNoise | NormalNoise) -> ResponseSums:
+        """Return which sums are asked for."""
+        size = rules[0].dimension
+        i, j = np.triu_indices(size)
+        weights = np.append(np.where(i == j, SQUARE, CROSS), np.full(size * len(rules), CROSS))
+        floats = isinstance(noise, KNormNoise)
+        return ResponseSums(rules=rules, length=self._length, weights=weights, floats=floats)
 
     def _fitted(self, noisy: Floats, size: int, deviation: float) -> Floats:
         """Return the weights of all targets, for rows of length at most 1."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.regression.bayesian import Statistics
 from sfumato.regression.model import RegressionModel
-from sfumato.regression.robust_estimator import RobustEstimator
+from sfumato.regression.robust_estimator import STATISTICS, RobustEstimator
 from sfumato.regression.robust_regression import RobustLinearRegression
 from sfumato.regression.rows import RowRule
 
@@ -59,10 +59,11 @@ def _part(
     method, public = origin.method, origin.public
     if not isinstance(method, RobustLinearRegression) or method.variant != "proved":
         raise ValueError("only releases by RobustLinearRegression keep statistics that add up")
-    setting = method.setting(public, origin.transcript)
+    said = {entry.label: origin.transcript[entry.label] for entry in origin.transcript}
+    setting = method.setting(public, said)
     estimator = method.chosen(public, setting)
-    rule = method.rule(public, origin.transcript, estimator)
-    return method, rule, estimator, estimator.statistics(setting, origin.transcript)
+    rule = method.rule(public, said, estimator)
+    return method, rule, estimator, estimator.statistics(setting, said[STATISTICS])
 
 
 def _same(one: RowRule, other: RowRule) -> bool:

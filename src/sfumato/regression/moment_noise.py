@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.laplace import LARGEST_INPUT
 from sfumato.privacy.guarantee import Relation
 from sfumato.regression.rows import ROW
 
@@ -133,22 +132,21 @@ class MomentNoise:
         """How many entries the upper triangle has."""
         return self.dimension * (self.dimension + 1) // 2
 
-    def _weights(self) -> Integers64:
+    @property
+    def matrix_weights(self) -> Integers64:
+        """The whole weights of the upper triangle of Σ x xᵀ."""
         rows, columns = self.triangle
         return np.where(rows == columns, SQUARE, PRODUCT).astype(np.int64)
 
-    def weighed_matrix(self, matrix: Integers64) -> Integers64:
-        """Return the weighed upper triangle of Σ x xᵀ. Private."""
-        return _times(matrix[self.triangle], self._weights())
-
-    def weighed_vector(self, vector: Integers64) -> Integers64:
-        """Return a weighed vector Σ r x. Private."""
-        return _times(vector, np.full(vector.shape, self.weight, dtype=np.int64))
+    @property
+    def vector_weights(self) -> Integers64:
+        """The whole weights of a vector Σ r x."""
+        return np.full(self.dimension, self.weight, dtype=np.int64)
 
     def matrix(self, said: Integers64) -> Floats:
         """Return the noisy matrix, for rows of length 1."""
         found = np.zeros((self.dimension, self.dimension))
-        found[self.triangle] = said / self._weights() / ROW**2
+        found[self.triangle] = said / self.matrix_weights / ROW**2
         return np.asarray(found + np.triu(found, 1).T)
 
     def vector(self, said: Integers64) -> Floats:
@@ -162,13 +160,3 @@ class MomentNoise:
             deviation / PRODUCT / ROW**2,
             deviation / (self.weight * ROW * self.bound),
         )
-
-
-def _times(values: Integers64, weights: Integers64) -> Integers64:
-    """Return values times weights; so many records that it would leave 64 bits count as fewer.
-
-    Cutting moves no two values further apart; a product that wrapped around would.
-    """
-    most = LARGEST_INPUT // weights
-    cut: Integers64 = np.clip(values, -most, most)
-    return cut * weights

@@ -19,21 +19,18 @@ from sfumato.mechanisms.residual import (
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import pure_within
 from sfumato.privacy.plan import PlanStep
-from sfumato.regression.estimator import LinearFit, Said, Setting
-from sfumato.regression.rows import ANSWER, ROW, Rows
+from sfumato.privacy.program import Ask, Program
+from sfumato.regression.estimator import LinearFit, Setting
+from sfumato.regression.queries import AnsweredRecords
+from sfumato.regression.rows import RowRule
 
 __all__ = ["WEIGHTS", "ObjectiveEstimator"]
 
 Floats = NDArray[np.float64]
 
 WEIGHTS = "weights"
-#: Rows and answers in the finer units of the minimiser.
-FINER = 2**FEATURE_BITS // ROW
-
 #: Answers are cut no nearer than at so many standard deviations, as far as halving leads there.
 ANSWERS, MOST_HALVINGS = 4.0, 10
-
-assert ROW == ANSWER and FINER * ROW == 2**FEATURE_BITS
 
 
 @dataclass(frozen=True)
@@ -104,13 +101,11 @@ class ObjectiveEstimator:
         )
         return (step,)
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Find the weights through one primitive."""
-        budget.measure(self.primitive(setting), records(rows), label=WEIGHTS)
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return what the primitive said."""
-        return LinearFit(weights=self.primitive(setting).read(transcript[WEIGHTS]))
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for the weights, of one primitive."""
+        primitive = self.primitive(setting)
+        said = yield Ask(budget, primitive, AnsweredRecords(rule), WEIGHTS)
+        return LinearFit(weights=primitive.read(said))
 
     def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got.
@@ -138,15 +133,3 @@ class ObjectiveEstimator:
 
 def _fine(values: Floats) -> NDArray[np.int64]:
     return np.asarray(np.trunc(values * 2**FEATURE_BITS), dtype=np.int64)
-
-
-def records(rows: Rows) -> Answered:
-    """Return rows and answers in the units of the minimiser. Private."""
-    blocks = list(rows.blocks())
-    features = np.concatenate(
-        [np.zeros((0, rows.dimension), dtype=np.int64), *(x.T.astype(np.int64) for x, _ in blocks)]
-    )
-    answers = np.concatenate(
-        [np.zeros(0, dtype=np.int64), *(y.astype(np.int64) for _, y in blocks)]
-    )
-    return Answered.of(features * FINER, answers * FINER)

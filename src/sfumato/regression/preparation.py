@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
+from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, PureDP, pure_within
+from sfumato.privacy.program import Ask, Program
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Said
 from sfumato.regression.intervals import IntervalChoice
-from sfumato.regression.rows import RowRule, Shape, numeric, places_of
+from sfumato.regression.queries import IntervalScores
+from sfumato.regression.rows import RowRule, Shape, numeric
 
 __all__ = ["Preparation"]
 
@@ -111,31 +114,31 @@ class Preparation:
         many = max(len(self.columns), 1) if name == FEATURES else 1
         return IntervalChoice(self.slice(name).share(Fraction(1, many)), self.relation)
 
-    def measure(self, data: Table, budget: Budget) -> dict[str, Any]:
+    def ask(self, budget: Budget) -> Program[Said]:
         """Pay for the parts, and return what was said."""
         said: dict[str, Any] = {}
         for name, share in self.shares.items():
-            part = budget.take(share, name)
-            if name == COUNT:
-                rows = np.array([data.counts.rows], dtype=np.int64)
-                said[COUNT] = part.measure(self.counting, rows, label=COUNT)
-            elif name == RESPONSE:
-                column = self.design.response.column
-                said[RESPONSE] = self._chosen(data, part, RESPONSE, column, RESPONSE)
-            else:
-                for feature in self.columns:
-                    label = feature_label(feature)
-                    column = self.design.columns[int(self.design.owner[feature])]
-                    said[label] = self._chosen(data, part, FEATURES, column, label)
+            asks = self._asks(name, budget.take(share, name))
+            answers = yield asks
+            said |= dict(zip((ask.label for ask in asks), answers, strict=True))
         return said
 
-    def _chosen(self, data: Table, part: Budget, name: str, column: int, label: str) -> Any:
-        """Choose an interval for one column."""
-        places = places_of(self.public.schema.columns[column].coding)
-        (counts,) = data.counts.marginals([(column,)])
+    def _asks(self, name: str, part: Budget) -> list[Ask]:
+        """Return what is asked for one part."""
+        if name == COUNT:
+            return [Ask(part, self.counting, Marginal(()), COUNT)]
+        columns = {RESPONSE: self.design.response.column}
+        if name == FEATURES:
+            owners = self.design.owner[self.columns].tolist()
+            columns = {
+                feature_label(feature): self.design.columns[owner]
+                for feature, owner in zip(self.columns, owners, strict=True)
+            }
         choice = self.choice(name)
-        scores = choice.scores(counts[: places.size].astype(np.int64), places)
-        return part.measure(choice.primitive, scores, label=label)
+        return [
+            Ask(part, choice.primitive, IntervalScores(choice, column), label)
+            for label, column in columns.items()
+        ]
 
     def records(self, said: Said) -> float | None:
         """Return how many records there are, as far as is public by now; at least 1."""

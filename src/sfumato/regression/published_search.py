@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.regression.robust_published import normalised
+from sfumato.regression.published_queries import normalised
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 

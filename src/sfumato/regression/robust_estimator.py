@@ -18,6 +18,7 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import pure_within
 from sfumato.privacy.plan import PlanStep
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.regression.bayesian import (
     Posterior,
     Statistics,
@@ -25,12 +26,12 @@ from sfumato.regression.bayesian import (
     gibbs,
     noise_ridge,
 )
-from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.noise_aware import Clipped, noise_aware
 from sfumato.regression.robust_sensitivity import joint
 from sfumato.regression.robust_statistics import Box
 from sfumato.regression.robust_thresholds import Thresholds
-from sfumato.regression.rows import ROW, Rows
+from sfumato.regression.rows import ROW, RowRule
 
 __all__ = ["ENGINES", "STATISTICS", "RobustEstimator"]
 
@@ -124,18 +125,16 @@ class RobustEstimator:
             ),
         )
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Measure all statistics at once."""
-        budget.measure(self.noise(setting), self.box(setting).measured(rows), label=STATISTICS)
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for all statistics at once, and return the weights."""
+        said = yield Ask(budget, self.noise(setting), self.box(setting).query(rule), STATISTICS)
+        yield FINISH
+        return self.fitted(self.statistics(setting, said))
 
-    def statistics(self, setting: Setting, said: Said) -> Statistics:
+    def statistics(self, setting: Setting, said: NDArray[np.int64]) -> Statistics:
         """Return the noisy statistics, for rows and answers of 1 at their thresholds."""
         records = 1.0 if setting.records is None else setting.records
-        return self.box(setting).read(said[STATISTICS], self.noise(setting), records)
-
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the weights, from what was said."""
-        return self.fitted(self.statistics(setting, transcript))
+        return self.box(setting).read(said, self.noise(setting), records)
 
     def fitted(self, statistics: Statistics) -> LinearFit:
         """Return the weights of rows of length 1 that noisy statistics speak for."""

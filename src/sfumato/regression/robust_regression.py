@@ -6,19 +6,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import Number, pure_within
 from sfumato.privacy.parameters import SHARE, Constraint, Flag, OneOf, OrNone, is_list, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.transcript import Transcript
+from sfumato.privacy.program import Program
 from sfumato.regression import robust_published
 from sfumato.regression.design import sums_of
 from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
+from sfumato.regression.published_queries import PublishedSums
 from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
@@ -158,26 +159,19 @@ class RobustLinearRegression(LinearMethod):
             sizes=sums_of(self.design(public).dimension),
         )
 
-    def _measure(self, data: Table, budget: Budget) -> None:
+    def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
+        """Ask as all linear methods do, or as the published pipeline did."""
         if self.variant == "proved":
-            super()._measure(data, budget)
-            return
-        public = data.public
-        published = self._published(public)
-        published.measure(data, budget)
+            return super().program(public, budget)
+        return robust_published.fit_as_published(self._published(public), public, budget)
 
-    def _build(self, public: TablePublic, transcript: Transcript) -> RegressionModel:
-        if self.variant == "proved":
-            return super()._build(public, transcript)
-        return self._published(public).build(public, transcript)
-
-    def _published(self, public: TablePublic) -> robust_published.PublishedPipeline:
-        """Return the pipeline as it was run."""
+    def _published(self, public: TablePublic) -> PublishedSums:
+        """Return what the pipeline asked as it was run."""
         limit, _ = self.record_budget(public)
         shares = PUBLISHED_SHARES if self.split is None else Parts(*self.split)
         epsilon = pure_within(limit)
         usual = robust_published.published_thresholds(float(epsilon))
-        return robust_published.PublishedPipeline(
+        return PublishedSums(
             design=self.design(public),
             epsilon=epsilon,
             shares=shares,

@@ -2,8 +2,7 @@
 
 Every entry of a row is clipped to ± a public threshold in whole units; the upper triangle of
 Σ z zᵀ, the products Σ u z and the square Σ u² are whole numbers, weighed by whole numbers and
-measured by one primitive (docs/proofs/robust-regression.md). A box is public; what `measured`
-returns is private until noise is added.
+measured by one primitive (docs/proofs/robust-regression.md). A box is public.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
+from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.guarantee import Relation
 from sfumato.regression.bayesian import Statistics
+from sfumato.regression.queries import RowSums
 from sfumato.regression.robust_sensitivity import Parts, joint, sparse
-from sfumato.regression.rows import ANSWER, ROW, Rows
+from sfumato.regression.rows import ANSWER, ROW, RowRule
 
 __all__ = ["Box", "published_split"]
 
@@ -114,22 +114,14 @@ class Box:
         triangle = self.dimension * (self.dimension + 1) // 2
         return np.repeat(np.array(self.weights, dtype=np.int64), [triangle, self.dimension, 1])
 
-    def measured(self, rows: Rows) -> Integers64:
-        """Return the weighed statistics of clipped rows, in whole units. Private."""
-        xx = np.zeros((self.dimension, self.dimension), dtype=np.int64)
-        xy, yy = np.zeros(self.dimension, dtype=np.int64), 0
-        for x, y in rows.blocks():
-            clipped = np.clip(x, -self.entry, self.entry).astype(np.float64)
-            answers = y.astype(np.float64)
-            # Whole numbers of at most 2²⁴ over at most 2¹⁴ records: floats add them exactly.
-            xx += (clipped @ clipped.T).astype(np.int64)
-            xy += (clipped @ answers).astype(np.int64)
-            yy += int(answers @ answers)
-        flat = np.concatenate([xx[np.triu_indices(self.dimension)], xy, [yy]])
-        # So many records that a weighed sum would leave 64 bits count as fewer; a sum that wrapped
-        # around would tell one record from none.
-        most = LARGEST_INPUT // self._each
-        return np.asarray(np.clip(flat, -most, most) * self._each, dtype=np.int64)
+    def query(self, rule: RowRule) -> RowSums:
+        """Return which sums are asked for, of rows clipped to the box."""
+        return RowSums(
+            rule=rule,
+            parts=("matrix", "products", "square"),
+            weights=self._each,
+            entry=self.entry,
+        )
 
     def read(self, noisy: Integers64, noise: GeometricNoise, records: float) -> Statistics:
         """Return noisy statistics of rows in thresholds and answers of 1.

@@ -8,9 +8,10 @@ than `ANSWER`, exactly (docs/proofs/regression-rows.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
+Block = tuple[NDArray[np.int16], NDArray[np.int16]]
 Shape = Literal["weigh", "clip", "unit"]
 
 #: A length of 1, and an answer of 1, in whole units.
@@ -235,6 +237,11 @@ class Moments:
     yy: int
 
 
+#: Rows that were made, with their table, as long as their rule is in use: the rounds of a fit ask
+#: for them again and again. Private.
+_MADE: WeakKeyDictionary[RowRule, tuple[Table, list[Block]]] = WeakKeyDictionary()
+
+
 @dataclass(eq=False)
 class Rows:
     """The rows and answers of a private table. Private.
@@ -249,9 +256,6 @@ class Rows:
 
     rule: RowRule
     data: Table
-    _kept: list[tuple[NDArray[np.int16], NDArray[np.int16]]] | None = field(
-        init=False, repr=False, default=None
-    )
 
     @property
     def count(self) -> int:
@@ -263,21 +267,22 @@ class Rows:
         """How many features there are."""
         return self.rule.dimension
 
-    def blocks(self) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int16]]]:
+    def blocks(self) -> Iterator[Block]:
         """Yield rows, feature by feature, and answers in whole units, in the order of records."""
-        if self._kept is not None:
-            yield from self._kept
+        table, made = _MADE.get(self.rule, (None, []))
+        if table is self.data:
+            yield from made
             return
-        kept: list[tuple[NDArray[np.int16], NDArray[np.int16]]] = []
+        kept: list[Block] = []
         small = self.count * self.dimension <= KEPT
-        for block in self._made():
+        for block in self._make():
             if small:
                 kept.append(block)
             yield block
         if small:
-            self._kept = kept
+            _MADE[self.rule] = self.data, kept
 
-    def _made(self) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int16]]]:
+    def _make(self) -> Iterator[Block]:
         from sfumato.regression import row_kernels
 
         rule, counts, public = self.rule, self.data.counts, self.data.public
@@ -303,12 +308,19 @@ class Rows:
             row_kernels.shorten(part, said, shape, float(ROW), float(ANSWER), x, y, scratch[:rows])
             yield x, y
 
-    def moments(self) -> Moments:
-        """Return the exact sums Σ x xᵀ, Σ y x and Σ y². Private."""
+    def moments(self, entry: int | None = None) -> Moments:
+        """Return the exact sums Σ x xᵀ, Σ y x and Σ y². Private.
+
+        Parameters
+        ----------
+        entry
+            Where the entries of rows are clipped before, in whole units.
+        """
         xx = np.zeros((self.dimension, self.dimension), dtype=np.int64)
         xy, yy = np.zeros(self.dimension, dtype=np.int64), 0
         for x, y in self.blocks():
-            rows, answers = x.astype(np.float64), y.astype(np.float64)
+            whole = x if entry is None else np.clip(x, -entry, entry)
+            rows, answers = whole.astype(np.float64), y.astype(np.float64)
             xx += (rows @ rows.T).astype(np.int64)
             xy += (rows @ answers).astype(np.int64)
             yy += int(answers @ answers)

@@ -18,10 +18,12 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ApproxDP, Loss, pure_within
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import PlanStep
-from sfumato.regression.batches import GRID, LARGEST, RIDGE, batch_models, to_grid
-from sfumato.regression.estimator import LinearFit, Said, Setting
+from sfumato.privacy.program import Ask, Program
+from sfumato.regression.batches import GRID, LARGEST, RIDGE, to_grid
+from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.linear_method import LinearMethod
-from sfumato.regression.rows import Rows
+from sfumato.regression.queries import BatchModels
+from sfumato.regression.rows import RowRule
 
 __all__ = ["TukeyEM", "TukeyEstimator"]
 
@@ -127,16 +129,15 @@ class TukeyEstimator:
             ),
         )
 
-    def measure(self, rows: Rows, setting: Setting, budget: Budget) -> None:
-        """Choose a model that lies deep among those of the batches, if there are enough of them."""
-        if self.hopeless(setting):
-            return
-        deep = self.noise(setting)
-        budget.measure(deep, batch_models(rows, deep.points), label=DEEP)
+    def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
+        """Ask for a model that lies deep among those of the batches, if there are enough of them.
 
-    def fit(self, setting: Setting, transcript: Said) -> LinearFit:
-        """Return the model that was said, or zeros."""
-        said = None if self.hopeless(setting) else transcript[DEEP]
+        Where there are not, or where the test fails, all weights are 0.
+        """
+        said = None
+        if not self.hopeless(setting):
+            deep = self.noise(setting)
+            said = yield Ask(budget, deep, BatchModels(rule, deep.points), DEEP)
         if said is None:
             return LinearFit(weights=np.zeros(setting.dimension), notes=(FAILED,))
         return LinearFit(weights=said / GRID)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,8 +31,7 @@ class FixedStatistic:
         What one step of the counts stands for.
     """
 
-    # Until graphs ask queries too, a function that counts in an engine will do.
-    count: Query | Callable[[Any], Any]
+    count: Query
     sensitivity: int
     entries: int | None = None
     step: Fraction = Fraction(1)
@@ -54,9 +52,7 @@ class FixedStatistic:
 
     def given(self, data: Any, primitive: Any) -> Any:
         """Return the counts. Private."""
-        known = isinstance(self.count, Query)
-        counted = self.count.answer(data) if known else self.count(data.counts)  # type: ignore
-        return np.asarray(counted, dtype=np.int64).reshape(primitive.shape)
+        return np.asarray(self.count.answer(data), dtype=np.int64).reshape(primitive.shape)
 
     def read(self, primitive: Any, said: Any) -> Any:
         """Return the noisy number or array."""
