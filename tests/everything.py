@@ -96,7 +96,7 @@ def _file(kind: Any) -> str:
 
 def _measuring(method: Any) -> set[str]:
     """Return the files that define how a method measures, and the method itself."""
-    names = ("program", "answer", "_measure", "_measure_table")
+    names = ("program", "answer")
     owners = {kind for kind in method.__mro__ for name in names if name in vars(kind)}
     return {_file(kind) for kind in {*owners, method}}
 

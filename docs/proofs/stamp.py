@@ -23,7 +23,7 @@ HEAD = re.compile(r"\A---\nproves:\n((?:  - .+\n)+)stamp: (\S+)\n---\n")
 FOLDERS = ("noise", "privacy", "mechanisms", "engines", "data")
 #: So is every file elsewhere that measures private data, defines a primitive, or reads data.
 MEASURES = re.compile(
-    r"^\s+def (program\(|answer\(self, data|_measure)|^class \w+\((Stateful)?Primitive\)",
+    r"^\s+def (program\(|answer\(self, data)|^class \w+\((Stateful)?Primitive\)",
     re.MULTILINE,
 )
 READERS = ("sklearn/base.py", "sklearn/arrays.py")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.mechanisms.count_noise import count_noise, measure_counts
+from sfumato.mechanisms.count_noise import count_noise
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.privelet import generalised_sensitivity, haar, inverse_haar
@@ -68,7 +68,9 @@ def test_wavelets_in_two_dimensions_keep_the_replace_bound(data):
 
 
 def measure_sorted(budget, counts):
-    return measure_counts(budget, np.sort(np.asarray(counts)), moves=1, label="m")
+    values = np.sort(np.asarray(counts))
+    noise = count_noise(values.shape, budget.remaining, budget.relation)
+    return budget.measure(noise, values, label="m")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import noise
-from sfumato.mechanisms.privtree import MOST_NODES, Frontier, TreeSplits, grow, kappa
+from sfumato.mechanisms.privtree import (
+    MOST_NODES,
+    Frontier,
+    FrontierQuery,
+    TreeSplits,
+    grow_tree,
+    kappa,
+)
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, PureDP
+from sfumato.privacy.loss import ZCDP, PureDP, pure_within
+from sfumato.privacy.program import run_on_data
 from sfumato.privacy.rounding import log_up
 from tests.mechanisms.opened import opened, transcript_of
 
@@ -47,6 +56,33 @@ class Halving:
         halves = [(self.cells[i][0], sum(self.cells[i]) / 2, self.cells[i][1]) for i in places]
         self.cells = [cell for low, mid, high in halves for cell in ((low, mid), (mid, high))]
         self.parents = np.repeat(places, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Halves(FrontierQuery):
+    """The same as queries; the data are the numbers."""
+
+    cells: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
+    places: tuple[int, ...] = (0,)
+
+    @property
+    def parents(self):
+        return np.array(self.places, dtype=np.intp)
+
+    def answer(self, data):
+        counts = [sum(low <= x < high for x in data) for low, high in self.cells]
+        return Frontier(self.parents, np.array(counts, dtype=np.int64))
+
+    def descend(self, split):
+        places = np.flatnonzero(split).tolist()
+        halves = [(self.cells[i][0], sum(self.cells[i]) / 2, self.cells[i][1]) for i in places]
+        cells = [cell for low, mid, high in halves for cell in ((low, mid), (mid, high))]
+        return Halves(tuple(cells), tuple(i for i in places for _ in range(2)))
+
+
+def grow(budget, numbers, levels):
+    splits = TreeSplits(epsilon=pure_within(budget.remaining), fan_out=2, levels=levels)
+    run_on_data(grow_tree(budget, Halves(), splits, "splits"), numbers)
 
 
 def all_trees(depth):
@@ -364,7 +400,7 @@ def test_grow_asks_level_by_level_and_spends_the_slice():
     for limit in (PureDP(4), ZCDP(8)):
         budget = opened(limit)
         with noise.seeded(3):
-            grow(budget, Halving([0.1] * 50 + [0.7] * 3), fan_out=2, levels=5)
+            grow(budget, [0.1] * 50 + [0.7] * 3, levels=5)
         said = transcript_of(budget).steps("splits")
         assert 1 <= len(said) <= 5
         assert len(said[0]) == 1
@@ -379,7 +415,7 @@ def test_grow_stops_before_too_many_nodes(monkeypatch):
 
     monkeypatch.setattr(privtree, "MOST_NODES", 10)
     budget = opened(PureDP(1000))
-    grow(budget, Halving([i / 64 for i in range(64)] * 10), fan_out=2, levels=6)
+    grow(budget, [i / 64 for i in range(64)] * 10, levels=6)
     assert sum(len(bits) for bits in transcript_of(budget).steps("splits")) <= 10
     assert MOST_NODES == 2**22
 

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy import keys, saved
+from sfumato.privacy import door, keys, saved
 from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import digest
 from sfumato.privacy.certificate import sealed
@@ -15,7 +15,7 @@ from sfumato.privacy.door import MeasurementFailed
 from sfumato.privacy.figures import rounded
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
-from sfumato.privacy.retrace import DoesNotFollow, retrace
+from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.saved import NotARelease, load, pretty, verify
 from sfumato.privacy.transcript import Entry, Transcript
 from tests.privacy.toy import Asker, NoisyTally, Tally, TallyPublic
@@ -352,12 +352,12 @@ def folder_of(files):
 def test_what_a_primitive_cannot_say_does_not_follow(output, found):
     method, public = NoisyTally(epsilon=1), TallyPublic(3)
     honest = method.release(Tally([0], public)).transcript
-    retrace(method, public, honest)
+    door.follow(method, public, honest)
     (entry,) = honest
     with pytest.raises(DoesNotFollow, match=found):
-        retrace(method, public, Transcript((replace(entry, outputs=(output,)),)))
+        door.follow(method, public, Transcript((replace(entry, outputs=(output,)),)))
     with pytest.raises(DoesNotFollow, match="2 things"):
-        retrace(method, public, Transcript((replace(entry, outputs=entry.outputs * 2),)))
+        door.follow(method, public, Transcript((replace(entry, outputs=entry.outputs * 2),)))
 
 
 def test_every_primitive_declares_what_it_may_say():

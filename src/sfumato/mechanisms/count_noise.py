@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.normal import NormalNoise
@@ -18,7 +15,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, Loss
 from sfumato.privacy.program import Ask, Query
 
-__all__ = ["CountNoise", "ask_counts", "count_noise", "measure_counts"]
+__all__ = ["CountNoise", "ask_counts", "count_noise"]
 
 CountNoise = GeometricNoise | GaussianNoise | NormalNoise
 
@@ -84,26 +81,3 @@ def ask_counts(
     """
     noise = count_noise(shape, budget.remaining, budget.relation, moves=moves, largest=largest)
     return Ask(budget, noise, query, label)
-
-
-def measure_counts(
-    budget: Budget, values: NDArray[np.int64], *, moves: int, largest: int = 1, label: str
-) -> NDArray[np.int64]:
-    """Add noise to integers of which one record moves a few, and spend the whole slice.
-
-    Parameters
-    ----------
-    budget
-        The slice that is spent.
-    values
-        The private integers.
-    moves, largest
-        As for `count_noise`.
-    label
-        The name of the answer in the transcript.
-    """
-    primitive = count_noise(
-        values.shape, budget.remaining, budget.relation, moves=moves, largest=largest
-    )
-    noisy: NDArray[np.int64] = budget.measure(primitive, values, label=label)
-    return noisy

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from sfumato import noise
 from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
+from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, StatefulPrimitive, require_array
 from sfumato.privacy.program import Program, Query, Start, Step
 from sfumato.privacy.rounding import exp_down, log_up, round_down
@@ -33,10 +33,8 @@ __all__ = [
     "MOST_NODES",
     "Frontier",
     "FrontierQuery",
-    "Growing",
     "Noise",
     "TreeSplits",
-    "grow",
     "grow_tree",
     "kappa",
 ]
@@ -72,20 +70,6 @@ class Frontier:
 
     parents: NDArray[np.intp]
     scores: NDArray[np.int64]
-
-
-class Growing(Protocol):
-    """A tree over private data while it grows."""
-
-    @property
-    def parents(self) -> NDArray[np.intp]:
-        """For each node that may be split now, its parent's place in the frontier before."""
-
-    def scores(self) -> NDArray[np.int64]:
-        """Return the private score of each; a child's never exceeds its parent's."""
-
-    def descend(self, split: Bits) -> None:
-        """Go on to the children of the nodes that are split."""
 
 
 @lru_cache
@@ -335,54 +319,6 @@ class TreeSplitsRun:
         rare = noise.bernoulli_exp_array(numerators, denominator=2**self._primitive.bits)
         rare &= noise.bernoulli(len(rare), probability=Fraction(1, 2))
         return rare ^ above
-
-
-def grow(
-    budget: Budget,
-    growing: Growing,
-    *,
-    fan_out: int,
-    levels: int,
-    sensitivity: int = 1,
-    threshold: int = 0,
-    noise: Noise = "tight",
-    label: str = "splits",
-) -> None:
-    """Grow a tree over private data and spend the whole slice on it.
-
-    Parameters
-    ----------
-    budget
-        The slice that is spent.
-    growing
-        The tree; it is asked for scores level by level and told what was said.
-    fan_out, levels, sensitivity, threshold, noise
-        As for `TreeSplits`.
-    label
-        The name in the transcript, whose steps are the levels.
-
-    Notes
-    -----
-    Privacy: where the tree ends follows from what was said: at nodes that did not split, after
-    `levels` levels, or before a level with which `MOST_NODES` nodes would have been asked.
-    """
-    loss = budget.remaining
-    primitive = TreeSplits(
-        epsilon=pure_within(loss),
-        fan_out=fan_out,
-        levels=levels,
-        sensitivity=sensitivity,
-        threshold=threshold,
-        relation=budget.relation,
-        noise=noise,
-    )
-    run = budget.start(primitive, label=label)
-    asked = 0
-    while not run.done and len(growing.parents):
-        asked += len(growing.parents)
-        if asked > MOST_NODES:
-            break
-        growing.descend(run.step(Frontier(growing.parents, growing.scores())))
 
 
 class FrontierQuery(Query):

@@ -222,8 +222,6 @@ def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
     DoesNotFollow
         If the transcript is not what the method would have asked and been told, and nothing else.
     """
-    if not _is_program(method):
-        return method._build(public, transcript)
     budget, account = _opened(method, public, Prompter(iter(transcript)), booked=False)
     if isinstance(method, _interactive()):
         questions = _questions(method, public, transcript)
@@ -248,13 +246,6 @@ def _interactive() -> type[Any]:
     from sfumato.privacy.method import InteractiveMethod
 
     return InteractiveMethod
-
-
-def _is_program(method: AnyMethod) -> bool:
-    """Tell whether a method is a program; until all are."""
-    from sfumato.privacy.method import Method
-
-    return type(method).program is not Method.program
 
 
 def _questions(method: Any, public: Any, transcript: Transcript) -> list[Any]:
@@ -529,9 +520,7 @@ def run(
     """
     budget, account = _opened(method, data.public, driver, booked=booked)
     try:
-        if questions is None and not _is_program(method):
-            method._measure(data, budget)
-        elif questions is None:
+        if questions is None:
             run_on_data(method.program(data.public, budget), data)
         for number, question in enumerate(questions or ()):
             asker: Any = method

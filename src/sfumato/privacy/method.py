@@ -160,6 +160,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     def plan(self, public: Any) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
 
+    @abstractmethod
     def program(self, public: Any, budget: Budget) -> Program[ReleaseT]:
         """Ask for what the release needs, one request after another, and return the release.
 
@@ -170,16 +171,6 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         budget
             What the requests may spend, for one record.
         """
-        raise NotImplementedError
-
-    # Until every method is a program.
-    def _measure(self, data: DataT, budget: Budget) -> None:
-        """Look at the data through primitives paid from `budget`, and through nothing else."""
-        raise NotImplementedError
-
-    def _build(self, public: Any, transcript: Transcript) -> ReleaseT:
-        """Return the release, from what is public and from what the primitives said."""
-        raise NotImplementedError
 
     def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
         """Release the data once.

@@ -25,9 +25,9 @@ from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.release import Release
-from sfumato.privacy.retrace import retrace
-from sfumato.privacy.transcript import TRANSCRIPT_FILES, Transcript
+from sfumato.privacy.transcript import REHEARSED, SEEDED, TRANSCRIPT_FILES, Transcript
 
 if TYPE_CHECKING:
     from sfumato.privacy.ledger import Ledger
@@ -403,12 +403,13 @@ def verify(
 
 
 def _follows(release: Release, files: dict[str, bytes]) -> None:
-    """Raise unless a transcript is in its one form, and its method asks just what it says."""
+    """Raise unless a transcript is in its one form; `door.build` compared it with its method."""
     transcript = release.transcript
     for name, content in transcript.to_files().items():
         if files[name] != content:
             raise ValueError(surplus(name, files[name], content))
-    retrace(release.provenance.method, release.provenance.public, transcript)
+    if transcript.marks not in ((), (SEEDED,), (REHEARSED,), (SEEDED, REHEARSED)):
+        raise DoesNotFollow("the transcript bears a mark that no transcript has")
 
 
 def _checked_files(
