@@ -5,7 +5,7 @@ project's test environment. Atheris counts which branches of `sfumato` a file re
 further what reached new ones; the damage is that of `benchmarks/fuzz.py`, which knows the form of
 each file. A line for each reader: how many files were tried, how many reached something new, and
 how many ended unexpectedly, hung or showed a canary. Such files are printed and kept, and fail the
-run. `--keep` adds the smallest files that reach everything reached to `tests/corpus/grown`, which
+run. `--keep` puts the smallest files that reached something new into `tests/corpus/grown`, which
 the tests try again.
 """
 
@@ -27,9 +27,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-GROWN = ROOT / "tests" / "corpus" / "grown"
-LONGEST = 4096
-"""Bytes: longer files are tried, and not kept."""
+MOST = 8
+"""Files of each reader that are kept: the smallest that reached new code."""
 
 
 def grow(name: str, work: Path, options: list[str]) -> None:
@@ -40,7 +39,7 @@ def grow(name: str, work: Path, options: list[str]) -> None:
     found = work / "found"
     found.mkdir(exist_ok=True)
     with atheris.instrument_imports(include=["sfumato"], exclude=_compiled()):
-        from tests.fuzzing import readers, try_file, workshop
+        from tests.fuzzing import grown_files, readers, try_file, workshop
 
         (reader,) = [one for one in readers() if one.name == name]
 
@@ -61,7 +60,7 @@ def grow(name: str, work: Path, options: list[str]) -> None:
             seeds = work / "seeds"
             seeds.mkdir(exist_ok=True)
             (seeds / "good").write_bytes(Path(reader.file).read_bytes())
-            for old in (GROWN / _place(name)).glob("*"):
+            for old in grown_files(reader):
                 shutil.copy(old, seeds)
             try_one((seeds / "good").read_bytes())
             arguments = ["guided", str(work / "corpus"), str(seeds), *options]
@@ -83,13 +82,10 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _place(name: str) -> str:
-    """Return the folder of a reader's files."""
-    return re.sub(r"\W+", "-", name)
-
-
 def run_reader(name: str, seconds: int, *, keep: bool) -> tuple[int, int, int]:
     """Grow files of one reader in a process of its own; return tried, new and wrong ones."""
+    from tests.fuzzing import CORPUS, place_of
+
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         (work / "corpus").mkdir()
@@ -103,28 +99,20 @@ def run_reader(name: str, seconds: int, *, keep: bool) -> tuple[int, int, int]:
         if faults:
             print(text[-6000:])
         if keep:
-            least = work / "least"
-            least.mkdir()
-            for file in (work / "corpus").iterdir():
-                if file.stat().st_size > LONGEST:
-                    file.unlink()
-            _run(name, work, ["-merge=1", *flags[1:]], into=least)
-            shutil.rmtree(GROWN / _place(name), ignore_errors=True)
-            shutil.copytree(least, GROWN / _place(name))
+            kept = CORPUS / "grown" / place_of(name)
+            shutil.rmtree(kept, ignore_errors=True)
+            kept.mkdir(parents=True)
+            found = sorted((work / "corpus").iterdir(), key=lambda file: file.stat().st_size)
+            for file in found[:MOST]:
+                shutil.copy(file, kept)
         return tried, new, faults
 
 
-def _run(name: str, work: Path, options: list[str], into: Path | None = None) -> str:
+def _run(name: str, work: Path, options: list[str]) -> str:
     """Run Atheris for one reader and return what it prints."""
-    if into is not None:
-        (work / "corpus").rename(work / "all")
-        into.rename(work / "corpus")
-        options = [*options, str(work / "all")]
     command = [sys.executable, __file__, "--reader", name, "--work", str(work), "--", *options]
     environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
     ran = subprocess.run(command, capture_output=True, check=False, env=environment)
-    if into is not None:
-        (work / "corpus").rename(into)
     return (ran.stdout + ran.stderr).decode("utf-8", "replace")
 
 
@@ -132,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each reader")
     parser.add_argument("--only", default="", help="a regular expression for readers' names")
-    parser.add_argument("--keep", action="store_true", help="add to the corpus of the tests")
+    parser.add_argument("--keep", action="store_true", help="renew the corpus of the tests")
     parser.add_argument("--reader", help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options, rest = parser.parse_known_args()

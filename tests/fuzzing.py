@@ -276,6 +276,16 @@ _TABLE_FILE = (
 )
 
 
+def grown_files(reader: Reader) -> list[Path]:
+    """Return the files that once reached new code of a reader, found by `benchmarks/guided.py`."""
+    return sorted((CORPUS / "grown" / place_of(reader.name)).glob("*"))
+
+
+def place_of(name: str) -> str:
+    """Return the folder of a reader's files."""
+    return re.sub(r"\W+", "-", name)
+
+
 def _reading(name: str, file: str, damage: Damage, *commands: str, public: bool = False) -> Reader:
     lines = tuple(words.format(file) for words in commands)
     return Reader(name, file, damage, lines, public=public)

@@ -3,12 +3,22 @@
 The long version of the second test is `benchmarks/fuzz.py`.
 """
 
+import random
 from pathlib import Path
 
 import pytest
 
 from sfumato.cli.exits import ExitCode
-from tests.fuzzing import CORPUS, LIMIT, readers, run, try_case, workshop
+from tests.fuzzing import (
+    CORPUS,
+    LIMIT,
+    grown_files,
+    readers,
+    run,
+    try_case,
+    try_file,
+    workshop,
+)
 
 CASES = 5
 """Damaged files for each reader."""
@@ -45,6 +55,18 @@ def test_every_bad_file_of_the_corpus_is_refused_in_words(bad):
 def test_damaged_files_end_no_command_unexpectedly_and_show_no_value(reader):
     findings = [try_case(case, reader)[1] for case in range(CASES)]
     assert not any(findings), "\n".join(str(finding) for finding in findings if finding)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_workshop")
+@pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)
+def test_files_that_reached_new_code_end_no_command_unexpectedly(reader):
+    files = grown_files(reader)
+    assert files, "run benchmarks/guided.py --keep for this reader"
+    for file in files:
+        content = file.read_bytes()
+        finding = try_file(content, reader, random.Random(content))[1]
+        assert finding is None, f"{file.name}: {finding}"
 
 
 @pytest.mark.slow
