@@ -96,22 +96,27 @@ def budgets_opened(tree: ast.Module) -> list[str]:
 
 
 def private_probes(tree: ast.Module) -> list[str]:
-    """Return every place where a program is run on data: only the door and sessions may."""
+    """Return every place where a program is run on data, or a query is answered."""
+    names = {"run_on_data", "answer_together", "answer_all", "_run"}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            # A session's program has a method `answer` too, which is given what is public.
+            given = [getattr(one, "id", getattr(one, "attr", "")) for one in node.args]
+            if name in names or (name == "answer" and given in (["data"], ["graph"], ["table"])):
+                found.append(f"{node.lineno}: {name}(…)")
+    return found
+
+
+def stores(tree: ast.Module) -> list[str]:
+    """Return every dictionary with weak keys, where private values could be kept for later."""
     return [
-        f"{node.lineno}: run_on_data(…)"
+        f"{node.lineno}: {node.func.id}"
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", getattr(node.func, "attr", "")) == "run_on_data"
-    ]
-
-
-def queries(tree: ast.Module) -> list[str]:
-    """Return the classes that answer from data."""
-    return [
-        f"{node.lineno}: class {node.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        and any(getattr(base, "id", "").endswith("Query") for base in node.bases)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.startswith("Weak")
     ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.method import Method
 from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.program import Query
 from sfumato.tabular.histogram import Histogram
 from tests import everything
 from tests.primitive_cases import CASES, UNPROVED
@@ -87,3 +88,11 @@ def test_a_primitive_keeps_its_price_and_half_the_price_is_caught(case):
 @pytest.mark.parametrize("case", UNPROVED, ids=lambda case: case.primitive.kind)
 def test_what_is_not_proved_exceeds_what_it_claims(case):
     assert case.loss() > case.price()
+
+
+@pytest.mark.slow  # It imports everything.
+def test_queries_are_in_rooms_of_their_own():
+    """A program is beside no code that sees data: it could reach it by name."""
+    found = everything.concrete(Query)
+    homes = {kind.__module__ for kind in found}
+    assert len(found) > 40 and all(name.endswith("queries") for name in homes), homes

@@ -312,12 +312,11 @@ def test_rows_are_kept_for_one_rule_and_one_table_and_go_with_the_rule():
     data, other = made.table(made.made(20)), made.table(made.made(20, seed=1))
     rule = rule_of(data.public)
     x, _ = whole(Rows(rule, data))
-    assert module._MADE[rule][0] is data
+    assert rule in data.counts._kept
     again, _ = whole(Rows(rule, data))
     assert (again == x).all()
     assert (whole(Rows(rule, other))[0] != x).any()
     assert (whole(Rows(rule, data))[0] == x).all()
-    kept = len(module._MADE)
     del rule
     gc.collect()
-    assert len(module._MADE) < kept
+    assert not len(data.counts._kept) and not len(other.counts._kept)

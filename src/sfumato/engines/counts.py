@@ -273,6 +273,10 @@ class GraphCounts(Protocol):
         """The number of edges. Private."""
         ...
 
+    def recall(self, key: object, make: Callable[[], State]) -> State:
+        """Return what is kept for a public key as long as the key lives, made at first. Private."""
+        ...
+
     def pairs(self) -> Integers64:
         """Return the edges, the smaller node first, in lexicographic order."""
         ...

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.counts import Integers64
+from sfumato.engines.recall import Recalling
 
 __all__ = ["MemoryGraph"]
 
@@ -27,7 +28,7 @@ class _Rows(NamedTuple):
     neighbours: NDArray[np.int32]
 
 
-class MemoryGraph:
+class MemoryGraph(Recalling):
     """A private simple undirected graph on nodes 0 … nodes−1.
 
     Parameters
@@ -56,6 +57,7 @@ class MemoryGraph:
         # Sorted and compared by hand, which is several times faster than hashing them.
         keys = np.sort(low * nodes + high)
         keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+        Recalling.__init__(self)
         self._nodes = int(nodes)
         self._rows = _Rows(*adjacency_rows(keys // max(nodes, 1), keys % max(nodes, 1), nodes))
         for array in self._rows:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,6 @@ __all__ = [
 ]
 
 Integers = NDArray[np.int64]
-
-#: Decompositions that several queries of one program read, as long as their graph lives. Private.
-_SPECTRA: WeakKeyDictionary[GraphCounts, dict[int, CertifiedSpectrum]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class AdjacencyForm(Query):
 
 def leading_spectrum(graph: GraphCounts, k: int) -> CertifiedSpectrum:
     """Return all eigenvalues and k leading eigenvectors. Private; kept while the graph lives."""
-    kept = _SPECTRA.setdefault(graph, {})
+    kept = graph.recall(CertifiedSpectrum, dict[int, CertifiedSpectrum])
     if k not in kept:
         whole = certified_spectrum(graph)
         kept[k] = CertifiedSpectrum(whole.values, whole.vectors[:, :k].copy())

@@ -193,7 +193,10 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
 
     @abstractmethod
     def answer(self, public: Any, budget: Budget, question: Any, number: int) -> Program[Any]:
-        """Ask for what a question needs, labelled by `question_label`, and return the answer.
+        """Make one request for a question, labelled by `question_label`, and return the answer.
+
+        It is paid from a slice of its own, whose size does not depend on what is left: a question
+        is answered on the transcript without those before it.
 
         Parameters
         ----------

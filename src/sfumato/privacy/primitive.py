@@ -132,6 +132,11 @@ def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
     if kind is None:
         raise ValueError(f"the primitive {signature.get('kind')!r} is unknown to this version")
     hints = _hints(kind)
+    if signature.keys() - {"kind"} != {item.name for item in fields(kind)}:
+        raise ValueError(
+            f"the signature of {kind.kind!r} has other fields in this version; verify the release "
+            "with the version that wrote it"
+        )
     given = {
         name: _typed(value, hints[name]) for name, value in signature.items() if name != "kind"
     }

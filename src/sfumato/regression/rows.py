@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,11 +236,6 @@ class Moments:
     yy: int
 
 
-#: Rows that were made, with their table, as long as their rule is in use: the rounds of a fit ask
-#: for them again and again. Private.
-_MADE: WeakKeyDictionary[RowRule, tuple[Table, list[Block]]] = WeakKeyDictionary()
-
-
 @dataclass(eq=False)
 class Rows:
     """The rows and answers of a private table. Private.
@@ -268,19 +262,11 @@ class Rows:
         return self.rule.dimension
 
     def blocks(self) -> Iterator[Block]:
-        """Yield rows, feature by feature, and answers in whole units, in the order of records."""
-        table, made = _MADE.get(self.rule, (None, []))
-        if table is self.data:
-            yield from made
-            return
-        kept: list[Block] = []
-        small = self.count * self.dimension <= KEPT
-        for block in self._make():
-            if small:
-                kept.append(block)
-            yield block
-        if small:
-            _MADE[self.rule] = self.data, kept
+        """Return rows, feature by feature, and answers in whole units, in the order of records."""
+        if self.count * self.dimension > KEPT:
+            return self._make()
+        # The rounds of a fit ask for the same rows again and again.
+        return iter(self.data.counts.recall(self.rule, lambda: list(self._make())))
 
     def _make(self) -> Iterator[Block]:
         from sfumato.regression import row_kernels
