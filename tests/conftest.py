@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 # Tests run side by side, one process for each core, and their matrices are small. Threads of the
 # linear algebra would wait for one another most of the time: audits then take ten times as long.
@@ -37,3 +38,17 @@ def pytest_runtest_makereport(item, call):
 def pytest_make_collect_report(collector):
     """Fail a module that is skipped for a reason nobody stated."""
     return refuse_skip((yield))
+
+
+@pytest.fixture
+def little_memory():
+    """Take at most 2 GiB more than the process has, while a test runs."""
+    import resource
+
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    taken = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + 2**31, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_DATA, before)

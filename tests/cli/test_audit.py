@@ -13,6 +13,7 @@ from sfumato.catalogue import METHODS
 from sfumato.cli.audit import _exactly
 from sfumato.cli.audit_subjects import MethodName
 from sfumato.cli.exits import ExitCode
+from sfumato.data.table_queries import Accepted
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.randomized import Randomized
 from sfumato.privacy.loss import PureDP
@@ -193,13 +194,19 @@ def test_a_sensitivity_that_is_declared_too_small_is_refuted_by_replay(
 def test_what_depends_on_the_data_beside_the_outputs_is_an_infinite_loss(
     run, monkeypatch, without_samples
 ):
-    honest = Questions._ask
+    honest, count = Questions.answer, Accepted.answer
+    seen = []
 
-    def leaking(self, data, budget, question, number):
-        if data.counts.marginals([()])[0]:
-            honest(self, data, budget, question, number)
+    def noting(self, data):
+        seen.append(data.counts.rows)
+        return count(self, data)
 
-    monkeypatch.setattr(Questions, "_ask", leaking)
+    def leaking(self, public, budget, question, number):
+        if number == 0 or seen[-1]:
+            yield from honest(self, public, budget, question, number)
+
+    monkeypatch.setattr(Accepted, "answer", noting)
+    monkeypatch.setattr(Questions, "answer", leaking)
     outcome = run("audit", "questions", "--epsilon", "1", *FEW, "--json")
     assert outcome.code == ExitCode.REFUTED
     empty, *others = outcome.document["pairs"]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 
 import pytest
 
@@ -11,15 +10,6 @@ from sfumato.local.wire import LONGEST
 from sfumato.privacy.documents import LARGEST_DOCUMENT
 
 HUGE = 40 * 2**30
-
-
-@pytest.fixture
-def little_memory():
-    """At most 2 GiB may be taken while a test runs."""
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (2**31, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 @pytest.fixture

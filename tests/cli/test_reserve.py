@@ -1,11 +1,13 @@
 """The folder of a release is made and tried before anything is spent."""
 
+import contextlib
 import os
 import tempfile
 
 import pytest
 
 import sfumato as sf
+from sfumato.cli import reserve
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.reserve import reserved
 
@@ -158,3 +160,35 @@ def test_names_that_are_no_text_do_not_stop_a_release_after_booking(run, patient
     assert run("verify", out, "--ledger", ledger, *form).code == 0
     assert run("ledger", "history", ledger, *form).code == 0
     assert run("ledger", "show", ledger, *form).code == 0
+
+
+def test_who_made_the_folder_does_not_unmake_it_when_another_has_claimed_it(tmp_path, monkeypatch):
+    """The repaired fault: the folder of a release in progress vanished, and a third one made it."""
+    out, first = tmp_path / "out", contextlib.ExitStack()
+    make = reserve.make_folder
+
+    def overtaken(place):
+        made = make(place)
+        monkeypatch.setattr(reserve, "make_folder", make)
+        first.enter_context(reserved(out))
+        return made
+
+    monkeypatch.setattr(reserve, "make_folder", overtaken)
+    with first:
+        with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+            pass
+        assert out.is_dir()
+        with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+            pass
+
+
+def test_a_folder_that_was_unmade_meanwhile_is_not_claimed(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def late(descriptor):
+        out.rmdir()
+        return True
+
+    monkeypatch.setattr(reserve, "lock", late)
+    with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+        pass

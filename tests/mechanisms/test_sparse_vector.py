@@ -329,17 +329,27 @@ def test_the_stop_cannot_be_jumped_over():
 def test_a_private_early_stop_is_seen_by_replay():
     from dataclasses import dataclass
 
+    from sfumato.privacy.program import Query, Start, Step
     from sfumato.privacy.record import Diverged, record, replay
+    from tests.privacy import toy
     from tests.privacy.toy import NoisyTally, Tally, TallyPublic
+
+    @dataclass(frozen=True)
+    class Below(Query):
+        def answer(self, data):
+            toy.BACK_ROOM["data"] = data
+            return -(10**6)
 
     @dataclass(frozen=True, kw_only=True)
     class Quitter(NoisyTally):
-        def _measure(self, data, budget):
-            run = budget.start(primitive(positives=1, epsilon=budget.limit.epsilon), label="run")
-            for _ in range(data.codes.size):
+        def program(self, public, budget):
+            quiet = primitive(positives=1, epsilon=budget.limit.epsilon)
+            run = yield Start(budget, quiet, "run")
+            yield Step(run, Below())
+            for _ in range(toy.BACK_ROOM["data"].codes.size):
                 if run.done:
                     break
-                run.step(-(10**6))
+                yield Step(run, Below())
 
     method = Quitter(epsilon=1)
     few, more = (Tally([0] * n, TallyPublic(3)) for n in (3, 4))

@@ -2,7 +2,6 @@
 
 import io
 import os
-import resource
 import zipfile
 
 import pytest
@@ -24,15 +23,6 @@ def _no_key(monkeypatch, tmp_path):
 def folder(tmp_path):
     made = NoisyTally(epsilon=1).release(Tally([0, 1, 1], TallyPublic(3)))
     return made.save(tmp_path / "out")
-
-
-@pytest.fixture
-def little_memory():
-    """At most 2 GiB may be taken while a test runs."""
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (2**31, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def test_the_limits_hold_every_release_that_can_be_made():

@@ -79,7 +79,7 @@ def test_candidates_make_room_for_their_extensions(data):
 def test_what_an_engine_keeps_of_a_walk_ends_with_the_program(data, query):
     asked = query()
     asked.answer(data)
-    assert len(data.counts._states) == 1
+    assert len(data.counts._kept) == 1
     del asked
     gc.collect()
-    assert len(data.counts._states) == 0
+    assert len(data.counts._kept) == 0

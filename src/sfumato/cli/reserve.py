@@ -38,16 +38,15 @@ def reserved(out: Path | None) -> Iterator[Room]:
         yield lambda size: None
         return
     place = _resolved(out)
-    made: list[Path] = []
-    try:
-        if not place.exists():
-            made = make_folder(place)
-        with _claimed(place, out):
+    made = [] if place.exists() else make_folder(place)
+    with _claimed(place, out):
+        try:
             _try_writing(place, SOME)
             yield lambda size: _try_writing(place, size)
-    except BaseException:
-        _unmake(made)
-        raise
+        except BaseException:
+            # Under the claim: whoever made the folder, another release may have claimed it since.
+            _unmake(made)
+            raise
 
 
 @contextmanager
@@ -58,7 +57,8 @@ def _claimed(place: Path, out: Path) -> Iterator[None]:
         raise in_use
     descriptor = os.open(place, os.O_RDONLY) if os.name == "posix" else None
     try:
-        if descriptor is not None and not lock(descriptor):
+        # A folder that was unmade meanwhile can be claimed still, and holds nothing.
+        if descriptor is not None and not (lock(descriptor) and _is_at(place, descriptor)):
             raise Refusal(
                 ExitCode.USAGE,
                 f"another release is being saved in {out}; nothing was spent. Choose another "
@@ -71,6 +71,14 @@ def _claimed(place: Path, out: Path) -> Iterator[None]:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _is_at(place: Path, descriptor: int) -> bool:
+    """Tell whether an open folder is still the one of that name."""
+    try:
+        return os.path.samestat(os.stat(place), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _resolved(out: Path) -> Path:
