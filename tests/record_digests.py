@@ -7,7 +7,7 @@ methods (`PrivTree Spectrum`) it records only theirs. Every entry has digests, 1
 - values: what the attributes of the release say, floats to 9 digits;
 - files: each saved file of its own, decimal numbers to 9 digits;
 - plan: the losses and figures of its steps, and what is promised, without words;
-- words: the plan as it is shown.
+- words: the plan as it is shown, without its figures, which hang on the last digits of floats.
 
 Left out are certificate.json (time, versions, platform), README.txt (time, and words only),
 report.html and pictures. Numbers that libraries computed differ in their last digits between
@@ -160,6 +160,12 @@ def planned(method: Any, public: Any) -> tuple[Any, str]:
     return encode([[promise[name] for name in told], steps]), str(plan)
 
 
+def without_figures(words: str) -> str:
+    """Return a plan without its figures, and without the widths of columns that follow them."""
+    plain = re.sub(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?", "#", words)
+    return re.sub(r"[-\s]+", " ", plain)
+
+
 def prepared(case: Case) -> tuple[Any, Any] | None:
     """Return the method of a case and its data, or None where the method refuses them."""
     value = case.data()
@@ -191,7 +197,7 @@ def entry(case: Case) -> dict[str, Any] | str:
         "transcript": transcript_digest(transcript.to_files()),
         "values": digest(encode(values, case.digits)),
         "plan": digest(costs),
-        "words": digest(words),
+        "words": digest(without_figures(words)),
         "files": {name: file_digest(content, case.digits) for name, content in files.items()},
     }
 
