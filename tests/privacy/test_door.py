@@ -12,6 +12,7 @@ from sfumato.privacy.budget import BudgetClosed, SeededDraw, SliceExceeded
 from sfumato.privacy.guarantee import Relation, Unit
 from sfumato.privacy.ledger import BudgetExceeded, Ledger
 from sfumato.privacy.loss import PureDP
+from sfumato.privacy.program import FINISH, Ask, DoesNotFollow
 from sfumato.privacy.saved import load, verify
 from tests.privacy import toy
 from tests.privacy.toy import Asker, NoisyTally, Tally, TallyPublic
@@ -300,3 +301,16 @@ def test_the_release_holds_nothing_of_the_data(data):
     release = NoisyTally(epsilon=1).release(data)
     held = [value for value in vars(release).values() if isinstance(value, np.ndarray)]
     assert all(not np.shares_memory(value, data.codes) for value in held)
+
+
+def test_a_program_that_asks_after_it_said_that_nothing_more_comes_makes_no_release(data):
+    class Afterthought(NoisyTally):
+        def program(self, public, budget):
+            half, rest = budget.split(["half", "rest"])
+            yield Ask(half, self._noise(public, half), toy.TallyCounts(), "counts")
+            yield FINISH
+            more = yield Ask(rest, self._noise(public, rest), toy.TallyCounts(), "more")
+            return toy.TallyRelease(more)
+
+    with pytest.raises(DoesNotFollow, match="asks for 'more', which the transcript lacks"):
+        Afterthought(epsilon=1).release(data)

@@ -35,13 +35,7 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger_store import LedgerError
-from sfumato.privacy.program import (
-    DoesNotFollow,
-    Prompter,
-    require_same,
-    run_on_data,
-    run_on_transcript,
-)
+from sfumato.privacy.program import Prompter, require_same, run_on_data, run_on_transcript
 from sfumato.privacy.release import Provenance, Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
 from sfumato.privacy.transcript import Entry as TranscriptEntry
@@ -223,15 +217,7 @@ def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
         If the transcript is not what the method would have asked and been told, and nothing else.
     """
     budget, account = _opened(method, public, Prompter(iter(transcript)), booked=False)
-    if isinstance(method, _interactive()):
-        questions = _questions(method, public, transcript)
-        answers = [
-            run_on_transcript(method.answer(public, budget, question, number))
-            for number, question in enumerate(questions)
-        ]
-        result = method.collect(public, questions, answers)
-    else:
-        result = run_on_transcript(method.program(public, budget))
+    result = run_on_transcript(method.program_of(public, budget, transcript))
     account.close()
     require_same(account.transcript(), transcript)
     return result
@@ -240,26 +226,6 @@ def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
 def prompted(method: AnyMethod, public: Any, said: Sequence[TranscriptEntry]) -> Budget:
     """Return a budget whose primitives say what was said."""
     return _opened(method, public, Prompter(iter(said)), booked=False)[0]
-
-
-def _interactive() -> type[Any]:
-    from sfumato.privacy.method import InteractiveMethod
-
-    return InteractiveMethod
-
-
-def _questions(method: Any, public: Any, transcript: Transcript) -> list[Any]:
-    """Return the questions of a session as they were parsed, from the labels of its answers."""
-    from sfumato.privacy.session import question_label
-
-    questions = []
-    for number, entry in enumerate(transcript):
-        question = method.asked(public, json.loads(entry.label.partition(" ")[2]))
-        parsed = method.parse_question(public, question)
-        if question_label(number, parsed) != entry.label:
-            raise DoesNotFollow(f"{entry.label!r} is not the label of question {number}")
-        questions.append(parsed)
-    return questions
 
 
 def now() -> str:

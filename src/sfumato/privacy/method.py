@@ -6,6 +6,7 @@ A method implements `plan` and one `program`, which asks and never holds data
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +19,7 @@ from sfumato.privacy.loss import Loss, Number, PureDP
 from sfumato.privacy.parameters import Epsilon, parameter, parse_parameters, read_parameters
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import plain
-from sfumato.privacy.program import Program
+from sfumato.privacy.program import DoesNotFollow, Program
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 
@@ -172,6 +173,10 @@ class Method(ABC, Generic[DataT, ReleaseT]):
             What the requests may spend, for one record.
         """
 
+    def program_of(self, public: Any, budget: Budget, transcript: Transcript) -> Program[ReleaseT]:
+        """Return the program that made a transcript: for most methods, the only one they have."""
+        return self.program(public, budget)
+
     def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
         """Release the data once.
 
@@ -229,6 +234,20 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     def program(self, public: Any, budget: Budget) -> Program[ReleaseT]:
         """Refuse: what is asked is not known before."""
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
+
+    def program_of(self, public: Any, budget: Budget, transcript: Transcript) -> Program[ReleaseT]:
+        """Ask the questions of a session again, read from the labels of its answers."""
+        from sfumato.privacy.session import question_label
+
+        questions, answers = [], []
+        for number, entry in enumerate(transcript):
+            question = self.asked(public, json.loads(entry.label.partition(" ")[2]))
+            parsed = self.parse_question(public, question)
+            if question_label(number, parsed) != entry.label:
+                raise DoesNotFollow(f"{entry.label!r} is not the label of question {number}")
+            questions.append(parsed)
+            answers.append((yield from self.answer(public, budget, parsed, number)))
+        return self.collect(public, questions, answers)
 
     def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
         """Refuse: a session is opened, asked and closed."""

@@ -142,23 +142,24 @@ def run_on_transcript(program: Program[T]) -> T:
 
 
 def _run(program: Program[Any], evaluate: Evaluate, *, finish: bool) -> Any:
-    """Send a program the replies to its requests, until it ends."""
+    """Send a program the replies to its requests, until it ends.
+
+    On data it ends when it says that nothing more is asked. If it asks for more after that, its
+    transcript lacks the answer, and nothing can be built of it.
+    """
     reply: Any = None
-    finished = False
     while True:
         try:
             request = program.send(reply)
         except StopIteration as end:
             return end.value
-        if finished:
-            raise RuntimeError("a program asked for something after it had finished asking")
-        if isinstance(request, Finish):
-            if not finish:
-                program.close()
-                return None
-            reply, finished = None, True
-        else:
+        if not isinstance(request, Finish):
             reply = _reply(request, evaluate)
+        elif finish:
+            reply = None
+        else:
+            program.close()
+            return None
 
 
 def _reply(request: Request, evaluate: Evaluate) -> Any:
