@@ -28,10 +28,11 @@ check: $(STAMP)
 tests: $(STAMP)
 	$(BIN)/pytest -n 2 --dist worksteal -q
 
-# The oldest versions of every dependency that pyproject.toml allows. What no version of a library
-# can change is tested once, above.
+# The oldest versions of every dependency that pyproject.toml allows: the digests of every method,
+# and the readers, pages and estimators that call other libraries most.
 oldest: $(OLDEST_STAMP)
-	$(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow and not replay"
+	$(OLDEST)/bin/pytest -n 2 --dist worksteal -q -m "not slow and not replay" \
+		tests/test_digests.py tests/data tests/engines tests/noise tests/report tests/sklearn
 
 # Statements and branches that the tests execute, by folder; for a part of them:
 # make coverage TESTS=tests/noise

@@ -180,15 +180,19 @@ class AuditSuite:
         if not self.sampled:
             pytest.skip("the variant is audited by samples elsewhere")
         self.halve_drawn_noise(monkeypatch)
-        result = audit(
-            self.method(epsilon=3),
-            self.pairs()[0],
-            trials=1500,
-            confidence=0.99,
-            questions=self.questions,
-            seed=1,
-        )
-        assert result.refuted, str(result)
+        # Most methods fall with few samples; the others get more.
+        for trials in (300, 1500):
+            result = audit(
+                self.method(epsilon=3),
+                self.pairs()[0],
+                trials=trials,
+                confidence=0.99,
+                questions=self.questions,
+                seed=1,
+            )
+            if result.refuted:
+                return
+        pytest.fail(str(result))
 
 
 class MethodSuite(AuditSuite):
