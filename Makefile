@@ -11,7 +11,7 @@ OLDEST_STAMP := $(OLDEST)/.installed
 SFUMATO_DATA ?= $(wildcard $(abspath ../shared/data))
 export SFUMATO_DATA
 
-.PHONY: demo test check tests oldest coverage format docs stamp clean
+.PHONY: demo test check tests oldest coverage format derive docs stamp clean
 
 demo: $(STAMP)
 	$(BIN)/sfumato demo --out demo-release --force
@@ -49,6 +49,12 @@ format: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/pip install -q -e ".[docs]"
 	$(BIN)/mkdocs build --strict
+
+# What follows from the classes of methods and from the heads of proof pages: catalogue, stubs,
+# reference, index of the proofs, navigation, and the digests of methods that have none yet.
+derive: $(STAMP)
+	$(BIN)/python docs/derive.py
+	$(BIN)/python tests/record_digests.py --missing
 
 # After reading one proof against its code: make stamp PAGE=selection
 stamp: $(STAMP)

@@ -39,7 +39,7 @@ from sfumato.audit import canonical_pairs, examine
 from sfumato.audit.features import Encoder, flatten
 from sfumato.audit.neighbours import Pair
 from sfumato.audit.replaying import fresh
-from sfumato.cli.audit_subjects import subject_of
+from sfumato.cli.audit import subject_of
 from sfumato.privacy.record import record
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,7 +88,7 @@ class Subject:
 
 def method_subject(name: str, epsilon: str) -> Subject:
     """Return one of our methods, on the canonical pair with the largest loss in replay."""
-    found = subject_of(name, epsilon=epsilon, delta=None, relation=None, max_rows=None, schema=None)
+    found = subject_of(name, epsilon=epsilon)
     pairs = canonical_pairs(found.public)
     pair = max(pairs, key=lambda pair: examine(found.method, pair).largest)
     return Subject(lambda data: record(fresh(found.method), data).transcript, pair)

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.catalogue import METHODS
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
+from sfumato.privacy.parameters import OneOf
 from sfumato.privacy.registry import resolve
 from tests.graph import graphs
 from tests.local.test_survey_answers import AGE, SMOKING, STRESS, answers_to
@@ -179,7 +181,8 @@ def _binned(**options: Any) -> dict[str, Way]:
     }
 
 
-#: Every method by its name in the catalogue, and the ways in which it works.
+#: Methods by their names in the catalogue, and the ways in which they work. A method that is not
+#: listed is tried with its example, and with each choice that a parameter of it offers.
 WAYS: dict[str, dict[str, Way]] = {
     "graph.ClusteredGraph": {"default": way(), "few": way(triangle_share="1/10")},
     "graph.DKGraph": {
@@ -392,6 +395,29 @@ WAYS: dict[str, dict[str, Way]] = {
 }
 
 
+def choices(item: Any) -> tuple[Any, ...]:
+    """Return the options that the constraint of a parameter names, if it names them."""
+    constraint = item.metadata["constraint"]
+    constraint = getattr(constraint, "inner", constraint)
+    return tuple(constraint.options) if isinstance(constraint, OneOf) else ()
+
+
+def _example_ways(name: str) -> dict[str, Way]:
+    """Return the example that the class of a method declares, and its other choices."""
+    kind = resolve(name)
+    public = None if kind.kind in CLIENTS else next(_places(kind.kind))[2]().public
+    example = kind.example_method(EPSILON, public)
+    given = {item.name: getattr(example, item.name) for item in fields(kind)}
+    del given["epsilon"]
+    others = {
+        f"{item.name}-{choice}": way(**{**given, item.name: choice})
+        for item in fields(kind)
+        for choice in choices(item)
+        if choice != given[item.name]
+    }
+    return {"default": way(**given), **others}
+
+
 @dataclass(frozen=True)
 class Case:
     """One line of the table."""
@@ -440,3 +466,6 @@ def cases(name: str) -> list[Case]:
         for relation, unit, data in _places(chosen.data or kind)
         for loss, more in losses.items()
     ]
+
+
+WAYS |= {name: _example_ways(name) for name in METHODS if name not in WAYS}

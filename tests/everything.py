@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
-import pkgutil
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -17,10 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import sfumato
 from sfumato.audit import canonical_pairs
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit_subjects import AUDITED, audited_name, subject_of
+from sfumato.cli.audit import AUDITED, audited_name, subject_of
 from sfumato.privacy.method import InteractiveMethod, LocalMethod, Method
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive, _kinds
 from sfumato.privacy.registry import resolve
@@ -39,38 +36,44 @@ MUTANTS = {
 }
 
 
-@cache
-def stamps() -> ModuleType:
-    """Return docs/proofs/stamp.py."""
-    place = ROOT / "docs" / "proofs" / "stamp.py"
-    spec = importlib.util.spec_from_file_location("stamp", place)
+def _script(path: str) -> ModuleType:
+    """Return a script of the documentation as a module."""
+    place = ROOT / "docs" / path
+    spec = importlib.util.spec_from_file_location(place.stem, place)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Dataclasses look their module up there.
     spec.loader.exec_module(module)
     return module
 
 
 @cache
+def stamps() -> ModuleType:
+    """Return docs/proofs/stamp.py."""
+    return _script("proofs/stamp.py")
+
+
+@cache
+def derive() -> ModuleType:
+    """Return docs/derive.py, which finds all classes of the package."""
+    return _script("derive.py")
+
+
+@cache
 def import_everything() -> None:
     """Import all modules of the package, and all test modules that hold a suite."""
-    for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):
-        importlib.import_module(module.name)
+    derive().import_package()
     for path in (ROOT / "tests").rglob("test_*.py"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if "Suite" in path.read_text() and name not in sys.modules:
             importlib.import_module(name)
 
 
-def _below(kind: Any) -> set[Any]:
-    return {kind, *(found for child in kind.__subclasses__() for found in _below(child))}
-
-
 def concrete(*bases: Any, package: str = "sfumato.") -> list[Any]:
     """Return all concrete subclasses that the package defines."""
     import_everything()
-    found = {kind for base in bases for kind in _below(base)}
-    own = [kind for kind in found if kind.__module__.startswith(package)]
-    return sorted((k for k in own if not inspect.isabstract(k)), key=lambda k: str(k))
+    found: list[Any] = derive().find_concrete(*bases, package=package)
+    return found
 
 
 def methods() -> list[Any]:
@@ -86,7 +89,7 @@ def primitives() -> list[Any]:
 def suites() -> list[Any]:
     """Return every suite that pytest runs."""
     import_everything()
-    return [kind for kind in _below(AuditSuite) if kind.__name__.startswith("Test")]
+    return [kind for kind in derive().find_below(AuditSuite) if kind.__name__.startswith("Test")]
 
 
 def _file(kind: Any) -> str:
@@ -106,7 +109,7 @@ def _audited(name: str) -> bool:
     short = audited_name(name)
     if AUDITED.get(short) != name:
         return False
-    subject = subject_of(short, epsilon="1", delta=None, relation=None, max_rows=None, schema=None)
+    subject = subject_of(short, epsilon="1")
     return bool(canonical_pairs(subject.public))
 
 
@@ -115,7 +118,7 @@ def method_faults(method: Any) -> list[str]:
     name = f"{method.kind}.{method.__name__}"
     faults = []
     if name not in METHODS or resolve(name) is not method:
-        faults.append("no entry in the catalogue")
+        faults.append("no entry in the catalogue: run make derive")
     if not _audited(name):
         faults.append("no audit subject")
     page = ROOT / "docs" / "proofs" / getattr(method, "proof", "none")

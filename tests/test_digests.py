@@ -4,10 +4,9 @@ from dataclasses import fields
 
 import pytest
 
-from sfumato.privacy.parameters import OneOf
 from sfumato.privacy.registry import resolve
 from tests import everything
-from tests.digest_cases import WAYS, cases
+from tests.digest_cases import WAYS, cases, choices
 from tests.record_digests import REFUSED, entries, read
 
 # It runs all methods, and libraries of other versions compute other last digits.
@@ -47,13 +46,6 @@ def test_the_table_holds_every_method_and_nothing_else():
 def test_every_way_of_a_method_is_released_somewhere():
     released = {tuple(key.split("/")[:2]) for key, line in read().items() if line != REFUSED}
     assert released == {(name.partition(".")[2], label) for name in WAYS for label in WAYS[name]}
-
-
-def choices(item):
-    """The options that the constraint of a parameter names, if it names them."""
-    constraint = item.metadata["constraint"]
-    constraint = getattr(constraint, "inner", constraint)
-    return constraint.options if isinstance(constraint, OneOf) else ()
 
 
 def test_every_choice_that_a_parameter_offers_is_tried():

@@ -291,13 +291,16 @@ def test_the_site_shows_every_page():
 
 
 def test_the_reference_names_everything_public_in_its_own_words():
-    from sfumato import noise
-    from sfumato.catalogue import PUBLIC_NAMES
+    from sfumato import local, noise
+    from sfumato.catalogue import LOCAL_METHODS, PACKAGES, PUBLIC_NAMES
 
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    said = dict(re.findall(r"^\| `(?:sf|noise)\.(\w+)[^`]*` \| (.+) \|$", text, re.MULTILINE))
-    assert set(said) == {*PUBLIC_NAMES, *noise.__all__}
-    for name, place in PUBLIC_NAMES.items():
+    rows = r"^\| `(?:sf\.local|sf|noise)\.(\w+)[^`]*` \| (.+) \|$"
+    said = dict(re.findall(rows, text, re.MULTILINE))
+    packages = {name: f"sfumato.{name}" for name in PACKAGES}
+    places = packages | PUBLIC_NAMES | LOCAL_METHODS
+    assert set(said) | set(local.__all__) == {*places, *noise.__all__, *local.__all__}
+    for name, place in places.items():
         sentence = inspect.getdoc(resolve_name(place)).partition("\n")[0]
         assert said[name] == sentence.replace("|", r"\|")
 

@@ -144,6 +144,22 @@ def test_every_public_name_can_be_imported():
         _ = sfumato.Nonsense
 
 
+def test_packages_are_reached_by_their_names_and_loaded_when_they_are_used():
+    code = (
+        "import sys, sfumato as sf\n"
+        "from sfumato.catalogue import LOCAL_METHODS, PACKAGES\n"
+        "assert {*PACKAGES} <= {*dir(sf)} and not {*PACKAGES} - {'audit'} & {*sf.__all__}\n"
+        "early = {f'sfumato.{name}' for name in PACKAGES if name != 'noise'} & {*sys.modules}\n"
+        "assert not early, early\n"
+        "for name in PACKAGES: assert getattr(sf, name) is not None\n"
+        "for name in LOCAL_METHODS: assert getattr(sf.local, name).__name__ == name\n"
+        "assert sf.evaluate.table.evaluate and not hasattr(sf.evaluate, 'nonsense')\n"
+        "print(sf.noise.__name__, sf.local.UnaryEncoding.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sfumato.noise", "sfumato.local.unary"]
+
+
 def test_no_compiled_loop_lets_the_compiler_reorder_or_merge():
     """What a record becomes may not depend on where it stands (docs/proofs/regression-rows.md)."""
     for name, tree in guards.sources():

@@ -7,6 +7,7 @@ import pytest
 from tests.everything import ROOT, stamps
 
 PAGE = """---
+summary: nothing
 proves:
   - src/sfumato/noise/uniform.py
 stamp: {stamp}

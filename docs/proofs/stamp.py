@@ -1,10 +1,11 @@
 """Stamps of the proofs: which code each page proves, and whether it has changed since.
 
-A page opens with a list of the files it proves and a stamp of their code (comments, docstrings and
-layout do not count). `python docs/proofs/stamp.py --check` fails when code has changed since its
-proof was last read, or when code on which privacy rests is on no page. A stamp is renewed for one
-page at a time, by whoever has read that page against the code: `python docs/proofs/stamp.py
-selection` (`make stamp PAGE=selection`). There is no way to renew all of them at once.
+A page opens with a summary, a list of the files it proves and a stamp of their code (comments,
+docstrings and layout do not count). `python docs/proofs/stamp.py --check` fails when code has
+changed since its proof was last read, or when code on which privacy rests is on no page. A stamp is
+renewed for one page at a time, by whoever has read that page against the code:
+`python docs/proofs/stamp.py selection` (`make stamp PAGE=selection`). There is no way to renew all
+of them at once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 PROOFS = Path(__file__).parent
 ROOT = PROOFS.parent.parent
-HEAD = re.compile(r"\A---\nproves:\n((?:  - .+\n)+)stamp: (\S+)\n---\n")
+HEAD = re.compile(r"\A---\nsummary: .+\nproves:\n((?:  - .+\n)+)stamp: (\S+)\n---\n")
 
 #: Every file of these folders is on some page.
 FOLDERS = ("noise", "privacy", "mechanisms", "engines", "data")
@@ -56,7 +57,10 @@ def read(page: Path) -> tuple[list[str], str]:
     """Return the files a page proves, and its stamp."""
     match = HEAD.match(page.read_text())
     if match is None:
-        raise ValueError(f"{page.name} must open with 'proves:' (a list of files) and 'stamp:'")
+        raise ValueError(
+            f"{page.name} must open with 'summary:' (what it proves), 'proves:' (a list of files) "
+            "and 'stamp:'"
+        )
     files = [line.removeprefix("  - ") for line in match[1].splitlines()]
     missing = [name for name in files if not (ROOT / name).is_file()]
     if missing or len(set(files)) < len(files):

@@ -1,160 +1,30 @@
 """Turn private data of almost any shape into something safe to publish.
 
-The public names are listed in `sfumato.catalogue` and imported when they are first used; everything
-else may change.
+The public names are those of `sfumato.catalogue`, imported when they are first used; everything
+else may change. Type checkers and editors read them in `__init__.pyi`, which `make derive` writes.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato.catalogue import PUBLIC_NAMES
+from sfumato.catalogue import PACKAGES, PUBLIC_NAMES, load_name
 from sfumato.privacy import forks as forks  # Notices forks from the first import on.
-
-if TYPE_CHECKING:
-    from sfumato import audit
-    from sfumato.data.errors import DataError
-    from sfumato.data.graph import Graph, read_graph
-    from sfumato.data.points import Points, read_points
-    from sfumato.data.schema import Schema
-    from sfumato.data.sequences import Sequences, read_sequences
-    from sfumato.data.table import Table, read_table
-    from sfumato.graph.clustered import ClusteredGraph
-    from sfumato.graph.degree_sequence import DegreeSequence
-    from sfumato.graph.dk_graph import DKGraph
-    from sfumato.graph.kronecker_graph import KroneckerGraph
-    from sfumato.graph.spectrum import Spectrum
-    from sfumato.graph.statistic import GraphStatistic
-    from sfumato.graph.subgraph_count import SubgraphCount
-    from sfumato.graph.summary import GraphSummary
-    from sfumato.privacy.guarantee import Guarantee
-    from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
-    from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
-    from sfumato.privacy.method import Method
-    from sfumato.privacy.plan import Plan
-    from sfumato.privacy.release import Release
-    from sfumato.privacy.saved import load, verify
-    from sfumato.regression.adassp import AdaSSP
-    from sfumato.regression.boosted import BoostedAdaSSP
-    from sfumato.regression.functional import FunctionalRegression
-    from sfumato.regression.knorm_regression import KNormRegression
-    from sfumato.regression.linear_regression import LinearRegression
-    from sfumato.regression.many_responses import ManyResponses
-    from sfumato.regression.objective_regression import ObjectiveRegression
-    from sfumato.regression.robust_regression import RobustLinearRegression
-    from sfumato.regression.tukey import TukeyEM
-    from sfumato.rehearsal import rehearse
-    from sfumato.report.page import save_report
-    from sfumato.sequence.ngram import NGram
-    from sfumato.sequence.suffix_tree import SuffixTree
-    from sfumato.sequence.top_strings import TopStrings
-    from sfumato.spatial.adaptive_grid import AdaptiveGrid
-    from sfumato.spatial.dawa import DAWA
-    from sfumato.spatial.hierarchical_grid import HierarchicalGrid
-    from sfumato.spatial.privelet_grid import Privelet
-    from sfumato.spatial.privtree import PrivTree
-    from sfumato.spatial.simple_tree import SimpleTree
-    from sfumato.spatial.uniform_grid import UniformGrid
-    from sfumato.tabular.aim import AIM
-    from sfumato.tabular.contingency import Contingency
-    from sfumato.tabular.fourier import Fourier
-    from sfumato.tabular.histogram import Histogram
-    from sfumato.tabular.independent import Independent
-    from sfumato.tabular.majority import Majority
-    from sfumato.tabular.marginals import Marginals
-    from sfumato.tabular.mst import MST
-    from sfumato.tabular.mwem import MWEM
-    from sfumato.tabular.private_erm import PrivateERM
-    from sfumato.tabular.privbayes import PrivBayes
-    from sfumato.tabular.privgene import PrivGene
-    from sfumato.tabular.questions import Questions
-    from sfumato.tabular.statistic import TableStatistic
-    from sfumato.tabular.synthesizer import Synthesizer
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AIM",
-    "DAWA",
-    "MST",
-    "MWEM",
-    "ZCDP",
-    "AdaSSP",
-    "AdaptiveGrid",
-    "ApproxDP",
-    "BoostedAdaSSP",
-    "BudgetExceeded",
-    "ClusteredGraph",
-    "Contingency",
-    "DKGraph",
-    "DataError",
-    "DegreeSequence",
-    "Fourier",
-    "FunctionalRegression",
-    "Graph",
-    "GraphStatistic",
-    "GraphSummary",
-    "Guarantee",
-    "HierarchicalGrid",
-    "Histogram",
-    "Independent",
-    "KNormRegression",
-    "KroneckerGraph",
-    "Ledger",
-    "LedgerError",
-    "LinearRegression",
-    "Majority",
-    "ManyResponses",
-    "Marginals",
-    "Method",
-    "NGram",
-    "ObjectiveRegression",
-    "Plan",
-    "Points",
-    "PrivBayes",
-    "PrivGene",
-    "PrivTree",
-    "PrivateERM",
-    "Privelet",
-    "PureDP",
-    "Questions",
-    "Release",
-    "RobustLinearRegression",
-    "Schema",
-    "Sequences",
-    "SimpleTree",
-    "Spectrum",
-    "SubgraphCount",
-    "SuffixTree",
-    "Synthesizer",
-    "Table",
-    "TableStatistic",
-    "TopStrings",
-    "TukeyEM",
-    "UniformGrid",
-    "__version__",
-    "audit",
-    "load",
-    "read_graph",
-    "read_points",
-    "read_sequences",
-    "read_table",
-    "rehearse",
-    "save_report",
-    "verify",
-]
+# Packages are left out: one of them needs an extra, and `import *` loads all that is listed.
+__all__ = sorted([*PUBLIC_NAMES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    place = PUBLIC_NAMES.get(name)
-    if place is None:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    module, _, attribute = place.partition(":")
-    # A package of the same name (audit) is found as such once imported; it is callable itself.
-    return getattr(import_module(module), attribute)
+    """Import a public name or a package when it is first used."""
+    # The package audit is callable and stands for its function, once it is imported.
+    if name in PACKAGES and name not in PUBLIC_NAMES:
+        return import_module(f"sfumato.{name}")
+    return load_name("sfumato", PUBLIC_NAMES, name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *PACKAGES})

@@ -1,72 +1,49 @@
-"""Where everything public lives, so that importing sfumato stays instant.
+"""What is public and where it lives, so that importing sfumato stays instant.
 
-Names are imported when they are first used. The same list tells a saved release which class its
+Names are imported when they are first used. Methods are not listed here: `sfumato.places` is
+derived from their classes by `make derive`. The same places tell a saved release which class its
 method's name stands for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from sfumato.places import METHODS, PUBLIC_PARTS
 from sfumato.privacy.registry import register_place
 
-#: Public name → where it lives.
-PUBLIC_NAMES = {
-    "AIM": "sfumato.tabular.aim:AIM",
-    "AdaSSP": "sfumato.regression.adassp:AdaSSP",
-    "AdaptiveGrid": "sfumato.spatial.adaptive_grid:AdaptiveGrid",
+__all__ = [
+    "LOCAL_METHODS",
+    "METHODS",
+    "OTHER_NAMES",
+    "PACKAGES",
+    "PUBLIC_NAMES",
+    "PUBLIC_PARTS",
+    "load_name",
+]
+
+#: Packages that `import sfumato as sf` reaches by their names, loaded when they are first used.
+PACKAGES = ("attacks", "audit", "evaluate", "local", "noise", "sklearn")
+
+#: Public names that are not methods → where they live.
+OTHER_NAMES = {
     "ApproxDP": "sfumato.privacy.loss:ApproxDP",
-    "BoostedAdaSSP": "sfumato.regression.boosted:BoostedAdaSSP",
     "BudgetExceeded": "sfumato.privacy.ledger:BudgetExceeded",
-    "ClusteredGraph": "sfumato.graph.clustered:ClusteredGraph",
-    "Contingency": "sfumato.tabular.contingency:Contingency",
-    "DAWA": "sfumato.spatial.dawa:DAWA",
-    "DKGraph": "sfumato.graph.dk_graph:DKGraph",
     "DataError": "sfumato.data.errors:DataError",
-    "DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
-    "Fourier": "sfumato.tabular.fourier:Fourier",
-    "FunctionalRegression": "sfumato.regression.functional:FunctionalRegression",
     "Graph": "sfumato.data.graph:Graph",
-    "GraphStatistic": "sfumato.graph.statistic:GraphStatistic",
-    "GraphSummary": "sfumato.graph.summary:GraphSummary",
     "Guarantee": "sfumato.privacy.guarantee:Guarantee",
-    "HierarchicalGrid": "sfumato.spatial.hierarchical_grid:HierarchicalGrid",
-    "Histogram": "sfumato.tabular.histogram:Histogram",
-    "Independent": "sfumato.tabular.independent:Independent",
-    "KNormRegression": "sfumato.regression.knorm_regression:KNormRegression",
-    "LinearRegression": "sfumato.regression.linear_regression:LinearRegression",
-    "KroneckerGraph": "sfumato.graph.kronecker_graph:KroneckerGraph",
     "Ledger": "sfumato.privacy.ledger:Ledger",
     "LedgerError": "sfumato.privacy.ledger:LedgerError",
-    "MST": "sfumato.tabular.mst:MST",
-    "MWEM": "sfumato.tabular.mwem:MWEM",
-    "Majority": "sfumato.tabular.majority:Majority",
-    "ManyResponses": "sfumato.regression.many_responses:ManyResponses",
-    "Marginals": "sfumato.tabular.marginals:Marginals",
     "Method": "sfumato.privacy.method:Method",
-    "NGram": "sfumato.sequence.ngram:NGram",
-    "ObjectiveRegression": "sfumato.regression.objective_regression:ObjectiveRegression",
     "Plan": "sfumato.privacy.plan:Plan",
     "Points": "sfumato.data.points:Points",
-    "PrivBayes": "sfumato.tabular.privbayes:PrivBayes",
-    "PrivGene": "sfumato.tabular.privgene:PrivGene",
-    "PrivTree": "sfumato.spatial.privtree:PrivTree",
-    "PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
-    "Privelet": "sfumato.spatial.privelet_grid:Privelet",
     "PureDP": "sfumato.privacy.loss:PureDP",
-    "Questions": "sfumato.tabular.questions:Questions",
     "Release": "sfumato.privacy.release:Release",
-    "RobustLinearRegression": "sfumato.regression.robust_regression:RobustLinearRegression",
     "Schema": "sfumato.data.schema:Schema",
     "Sequences": "sfumato.data.sequences:Sequences",
-    "SimpleTree": "sfumato.spatial.simple_tree:SimpleTree",
-    "Spectrum": "sfumato.graph.spectrum:Spectrum",
-    "SubgraphCount": "sfumato.graph.subgraph_count:SubgraphCount",
-    "SuffixTree": "sfumato.sequence.suffix_tree:SuffixTree",
-    "Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
     "Table": "sfumato.data.table:Table",
-    "TableStatistic": "sfumato.tabular.statistic:TableStatistic",
-    "TopStrings": "sfumato.sequence.top_strings:TopStrings",
-    "TukeyEM": "sfumato.regression.tukey:TukeyEM",
-    "UniformGrid": "sfumato.spatial.uniform_grid:UniformGrid",
     "ZCDP": "sfumato.privacy.loss:ZCDP",
     "audit": "sfumato.audit:audit",
     "load": "sfumato.privacy.saved:load",
@@ -78,81 +55,33 @@ PUBLIC_NAMES = {
     "save_report": "sfumato.report.page:save_report",
     "verify": "sfumato.privacy.saved:verify",
 }
+_methods = {place.partition(":")[2]: place for place in METHODS.values()}
 
-#: Method name in certificates and ledgers → where it lives.
-METHODS = {
-    "graph.ClusteredGraph": "sfumato.graph.clustered:ClusteredGraph",
-    "graph.DKGraph": "sfumato.graph.dk_graph:DKGraph",
-    "graph.DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
-    "graph.GraphCollection": "sfumato.local.graph_collection:GraphCollection",
-    "graph.GraphStatistic": "sfumato.graph.statistic:GraphStatistic",
-    "graph.GraphSummary": "sfumato.graph.summary:GraphSummary",
-    "graph.KroneckerGraph": "sfumato.graph.kronecker_graph:KroneckerGraph",
-    "graph.Spectrum": "sfumato.graph.spectrum:Spectrum",
-    "graph.SubgraphCount": "sfumato.graph.subgraph_count:SubgraphCount",
-    "neighbours.EdgeResponse": "sfumato.local.edge_response:EdgeResponse",
-    "number.MeanResponse": "sfumato.local.mean_response:MeanResponse",
-    "number.PiecewiseMean": "sfumato.local.mean_response:PiecewiseMean",
-    "points.AdaptiveGrid": "sfumato.spatial.adaptive_grid:AdaptiveGrid",
-    "points.DAWA": "sfumato.spatial.dawa:DAWA",
-    "points.HierarchicalGrid": "sfumato.spatial.hierarchical_grid:HierarchicalGrid",
-    "points.PrivTree": "sfumato.spatial.privtree:PrivTree",
-    "points.Privelet": "sfumato.spatial.privelet_grid:Privelet",
-    "points.SimpleTree": "sfumato.spatial.simple_tree:SimpleTree",
-    "points.UniformGrid": "sfumato.spatial.uniform_grid:UniformGrid",
-    "record.MultiResponse": "sfumato.local.several:MultiResponse",
-    "report.HadamardResponse": "sfumato.local.hadamard:HadamardResponse",
-    "report.LaplaceResponse": "sfumato.local.matrix_response:LaplaceResponse",
-    "report.LocalHash": "sfumato.local.local_hash:LocalHash",
-    "report.MatrixResponse": "sfumato.local.matrix_response:MatrixResponse",
-    "report.RandomizedResponse": "sfumato.local.randomized:RandomizedResponse",
-    "report.SubsetSelection": "sfumato.local.subset:SubsetSelection",
-    "report.UnaryEncoding": "sfumato.local.unary:UnaryEncoding",
-    "respondent.SurveyAnswers": "sfumato.local.survey_answers:SurveyAnswers",
-    "sequences.NGram": "sfumato.sequence.ngram:NGram",
-    "sequences.SuffixTree": "sfumato.sequence.suffix_tree:SuffixTree",
-    "sequences.TopStrings": "sfumato.sequence.top_strings:TopStrings",
-    "table.AIM": "sfumato.tabular.aim:AIM",
-    "table.AdaSSP": "sfumato.regression.adassp:AdaSSP",
-    "table.BoostedAdaSSP": "sfumato.regression.boosted:BoostedAdaSSP",
-    "table.Contingency": "sfumato.tabular.contingency:Contingency",
-    "table.Fourier": "sfumato.tabular.fourier:Fourier",
-    "table.FunctionalRegression": "sfumato.regression.functional:FunctionalRegression",
-    "table.Histogram": "sfumato.tabular.histogram:Histogram",
-    "table.Independent": "sfumato.tabular.independent:Independent",
-    "table.KNormRegression": "sfumato.regression.knorm_regression:KNormRegression",
-    "table.LinearRegression": "sfumato.regression.linear_regression:LinearRegression",
-    "table.MST": "sfumato.tabular.mst:MST",
-    "table.MWEM": "sfumato.tabular.mwem:MWEM",
-    "table.Majority": "sfumato.tabular.majority:Majority",
-    "table.ManyResponses": "sfumato.regression.many_responses:ManyResponses",
-    "table.Marginals": "sfumato.tabular.marginals:Marginals",
-    "table.ObjectiveRegression": "sfumato.regression.objective_regression:ObjectiveRegression",
-    "table.PrivBayes": "sfumato.tabular.privbayes:PrivBayes",
-    "table.PrivGene": "sfumato.tabular.privgene:PrivGene",
-    "table.PrivateERM": "sfumato.tabular.private_erm:PrivateERM",
-    "table.Questions": "sfumato.tabular.questions:Questions",
-    "table.RobustLinearRegression": "sfumato.regression.robust_regression:RobustLinearRegression",
-    "table.Synthesizer": "sfumato.tabular.synthesizer:Synthesizer",
-    "table.TableStatistic": "sfumato.tabular.statistic:TableStatistic",
-    "table.TukeyEM": "sfumato.regression.tukey:TukeyEM",
-}
-
-#: The public part of each kind of data → where it lives.
-PUBLIC_PARTS = {
-    "graph": "sfumato.data.graph_public:GraphPublic",
-    "neighbours": "sfumato.local.edge_response:NeighboursPublic",
-    "number": "sfumato.local.own_number:NumberPublic",
-    "points": "sfumato.data.points_public:PointsPublic",
-    "record": "sfumato.local.record:RecordPublic",
-    "report": "sfumato.local.own:AnswerPublic",
-    "respondent": "sfumato.local.survey_answers:RespondentPublic",
-    "sequences": "sfumato.data.sequences_public:SequencesPublic",
-    "table": "sfumato.data.table:TablePublic",
-}
+#: Methods of local collection, public as `sfumato.local.NAME` → where they live.
+LOCAL_METHODS = {n: place for n, place in _methods.items() if place.startswith("sfumato.local.")}
+#: Names that are public as `sfumato.NAME` → where they live.
+PUBLIC_NAMES = OTHER_NAMES | {n: place for n, place in _methods.items() if n not in LOCAL_METHODS}
 
 register_place("report.compare_page", "sfumato.report.page:compare_page")
 for _name, _place in METHODS.items():
     register_place(_name, _place)
 for _kind, _place in PUBLIC_PARTS.items():
     register_place(f"public.{_kind}", _place)
+
+
+def load_name(package: str, names: Mapping[str, str], name: str) -> Any:
+    """Import and return one of the names of a package, or raise `AttributeError`.
+
+    Parameters
+    ----------
+    package
+        The package that was asked for the name.
+    names
+        Its names, and where they live.
+    name
+        The name.
+    """
+    if name not in names:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    module, _, attribute = names[name].partition(":")
+    return getattr(import_module(module), attribute)

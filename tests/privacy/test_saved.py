@@ -361,7 +361,7 @@ def test_what_a_primitive_cannot_say_does_not_follow(output, found):
 
 
 def test_every_primitive_declares_what_it_may_say():
-    import sfumato.cli.audit_subjects  # noqa: F401
+    import sfumato.cli.audit  # noqa: F401
     from sfumato.catalogue import METHODS
     from sfumato.privacy import primitive
     from sfumato.privacy.registry import resolve

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.cli.audit_subjects import AUDITED, subject_of
+from sfumato.cli.audit import AUDITED, subject_of
 from sfumato.data.graph_public import GraphPublic
 from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema
@@ -16,32 +16,12 @@ from sfumato.privacy import door
 from sfumato.privacy.plan import RATES, Size
 from sfumato.regression.design import MOST_SUMS
 
-#: Methods whose releases are small, or limited elsewhere, whatever is declared.
-SMALL = {
-    "graph.GraphStatistic": "numbers, at most as many as a formula has groups",
-    "graph.SubgraphCount": "one number",
-    "neighbours.EdgeResponse": "one person's pairs, a bit each",
-    "number.MeanResponse": "one number",
-    "number.PiecewiseMean": "one number",
-    "record.MultiResponse": "one report a question",
-    "respondent.SurveyAnswers": "one report a question",
-    "sequences.TopStrings": "at most 100,000 strings, and 2^22 candidates",
-    "table.Majority": "one number",
-    "table.PrivateERM": "one number a feature",
-    "table.Questions": "one number a question, at most 10,000",
-    "table.TableStatistic": "numbers, at most 20,000 terms",
-}
-
 
 @pytest.mark.parametrize("short", AUDITED)
-def test_every_method_tells_what_it_is_made_of_or_is_small(short):
-    options = {"relation": None, "max_rows": None, "schema": None}
-    try:
-        subject = subject_of(short, epsilon="1", delta=None, **options)
-    except ValueError:
-        subject = subject_of(short, epsilon="1", delta="0.001", **options)
+def test_every_method_tells_what_it_is_made_of_or_why_it_is_small(short):
+    subject = subject_of(short, epsilon="1")
     sizes = subject.method.plan(subject.public).sizes
-    assert bool(sizes) != (AUDITED[short] in SMALL)
+    assert bool(sizes) != bool(subject.method.small)
     assert all(type(size.number) is int and size.what in RATES for size in sizes)
     assert not subject.method.plan(subject.public).size_note
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.audit_subjects import MethodName, Subject, subject_of
+from sfumato import catalogue
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import DeltaOption, RelationChoice
 from sfumato.cli.screen import JsonOption, Screen, answering, write_json
@@ -22,9 +24,29 @@ if TYPE_CHECKING:
     from sfumato.audit.neighbours import Pair
     from sfumato.audit.replaying import ReplayFindings
     from sfumato.audit.sampling import AuditResult
+    from sfumato.privacy.method import AnyMethod
 
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png")
+
+
+def audited_name(name: str) -> str:
+    """Return what the command calls a method: `table.PrivBayes` is `priv-bayes`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.partition(".")[2]).lower()
+
+
+#: Every method that can be audited: all of the catalogue, by their short names.
+AUDITED = {audited_name(name): name for name in catalogue.METHODS}
+
+if TYPE_CHECKING:
+
+    class MethodName(StrEnum):
+        """The methods that can be audited."""
+
+else:
+    MethodName = StrEnum(
+        "MethodName", {name.upper().replace("-", "_"): name for name in sorted(AUDITED)}
+    )
 
 
 def audit(
@@ -80,6 +102,91 @@ def audit(
             _show(screen.out, outcome, picture)
         if outcome.refuted:
             raise typer.Exit(int(ExitCode.REFUTED))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is audited.
+
+    Parameters
+    ----------
+    method
+        The method with its parameters.
+    public
+        The public part of the synthetic data.
+    questions
+        What an interactive method is asked: questions that every canonical pair changes.
+    """
+
+    method: AnyMethod
+    public: Any
+    questions: list[Any] | None = None
+
+
+def subject_of(
+    short: str,
+    *,
+    epsilon: str,
+    delta: str | None = None,
+    relation: RelationChoice | None = None,
+    max_rows: int | None = None,
+    schema: Path | None = None,
+) -> Subject:
+    """Return a method with the example that its class declares, and data it can be tried on.
+
+    Parameters
+    ----------
+    short
+        The short name of the method.
+    epsilon, delta
+        What it promises.
+    relation, max_rows
+        What a neighbour is, and how many records of one person there may be.
+    schema
+        A schema for the synthetic data.
+    """
+    from sfumato.privacy.guarantee import Relation
+    from sfumato.privacy.method import InteractiveMethod
+    from sfumato.privacy.registry import resolve
+
+    method = resolve(AUDITED[short])
+    if delta is not None and "delta" not in {field.name for field in fields(method)}:
+        raise Refusal(ExitCode.USAGE, f"{short} promises a pure epsilon; leave --delta out")
+    if schema is None:
+        told = None if relation is None else Relation.parse(relation.value)
+        public = method.example_public(told, max_rows)
+    elif relation is None and max_rows is None:
+        public = _declared(short, method.kind, schema)
+    else:
+        raise Refusal(
+            ExitCode.USAGE, "the schema tells relation and max_rows: leave the options out"
+        )
+    made = method.example_method(epsilon, public, **({} if delta is None else {"delta": delta}))
+    made.check(public)
+    interactive = issubclass(method, InteractiveMethod)
+    return Subject(made, public, method.example_questions(public) if interactive else None)
+
+
+def _declared(short: str, kind: str, schema: Path) -> Any:
+    """Return what a schema file declares about data of a kind."""
+    match kind:
+        case "table":
+            from sfumato.cli.table_options import read_schema
+            from sfumato.data.table import TablePublic
+
+            return TablePublic.of(read_schema(schema))
+        case "points":
+            from sfumato.cli import points_schema
+
+            return points_schema.read_declared(schema)
+        case "sequences":
+            from sfumato.cli import sequences_schema
+
+            return sequences_schema.read_declared(schema)
+    raise Refusal(
+        ExitCode.USAGE,
+        f"{short} is for data of the kind {kind!r}, which has no schema file: leave --schema out",
+    )
 
 
 @dataclass(frozen=True)

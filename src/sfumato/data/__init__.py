@@ -1,4 +1,4 @@
-"""The typed private data, their public parts, and their readers.
+"""Private data: the typed data of each kind, their public parts, and their readers.
 
 Each kind of private data keeps what is public about it apart from what is not. Parsing is total
 and happens when an object is built; from then on every method accepts it.

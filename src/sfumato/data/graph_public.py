@@ -73,6 +73,15 @@ class GraphPublic(Public):
             # An order of another kind could be that in which edges name the nodes.
             check_labels(self.labels)
 
+    @classmethod
+    def example(cls, relation: Relation | None, max_rows: int | None) -> GraphPublic:
+        """Return five nodes; an edge is added or removed, whatever else is asked for."""
+        if relation is Relation.REPLACE_ONE or max_rows is not None:
+            raise ValueError(
+                "in a graph one edge is added or removed: leave relation and max_rows out"
+            )
+        return cls(nodes=5)
+
     @property
     def most_edges(self) -> int:
         """The number of pairs of nodes."""

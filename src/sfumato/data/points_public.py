@@ -97,6 +97,17 @@ class PointsPublic(Public):
             )
         self._check_unit()
 
+    @classmethod
+    def example(cls, relation: Relation | None, max_rows: int | None) -> PointsPublic:
+        """Return a unit square."""
+        return cls(
+            bounds=((0.0, 1.0), (0.0, 1.0)),
+            unit=Unit.POINT if max_rows is None else Unit.PERSON,
+            person=None if max_rows is None else "who",
+            relation=relation or Relation.ADD_REMOVE,
+            contribution=max_rows or 1,
+        )
+
     def _check_earth(self) -> None:
         """Check that the first two axes are longitude and latitude."""
         if self.dimensions < 2:

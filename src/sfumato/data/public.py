@@ -71,6 +71,19 @@ class Public(ABC):
                 f'got contribution = {self.contribution}; use relation = "add_remove"'
             )
 
+    @classmethod
+    def example(cls, relation: Relation | None, max_rows: int | None) -> Public:
+        """Return the public part of a small data set, for audits and tests.
+
+        Parameters
+        ----------
+        relation
+            What a neighbour is; `None` for the usual relation of this kind of data.
+        max_rows
+            How many records one person has at most; `None` where each record stands for itself.
+        """
+        raise NotImplementedError(f"data of the kind {cls.kind!r} declare no example")
+
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""
         return () if self.rows is None else ("the number of records",)

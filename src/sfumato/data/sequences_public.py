@@ -56,6 +56,16 @@ class SequencesPublic(Public):
                 'use unit = "person"'
             )
 
+    @classmethod
+    def example(cls, relation: Relation | None, max_rows: int | None) -> SequencesPublic:
+        """Return an alphabet of two symbols."""
+        return cls(
+            alphabet=("a", "b"),
+            unit=Unit.SEQUENCE if max_rows is None else Unit.PERSON,
+            relation=relation or Relation.ADD_REMOVE,
+            contribution=max_rows or 1,
+        )
+
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""
         words = [f"the alphabet of {self.symbols} symbols"]

@@ -73,6 +73,37 @@ class TablePublic(Public):
             rows=rows,
         )
 
+    @classmethod
+    def example(
+        cls,
+        relation: Relation | None,
+        max_rows: int | None,
+        columns: Mapping[str, Any] | None = None,
+    ) -> TablePublic:
+        """Return three columns of few values, or those that are given as `Schema.from_dict` takes.
+
+        Parameters
+        ----------
+        relation, max_rows
+            As for every kind of data.
+        columns
+            The columns.
+        """
+        declared = columns or {
+            "smokes": ["no", "yes"],
+            "age": ["young", "middle", "old"],
+            "insured": ["no", "yes"],
+        }
+        return cls.of(
+            Schema.from_dict(
+                declared,
+                unit="row" if max_rows is None else "person",
+                person=None if max_rows is None else "who",
+                max_rows=max_rows or 1,
+                relation=relation or Relation.ADD_REMOVE,
+            )
+        )
+
     def only(self, names: Sequence[str]) -> TablePublic:
         """Return what is public about some of the columns."""
         return TablePublic.of(self.schema.only(names), self.rows)

@@ -1,4 +1,4 @@
-"""Where counting happens: in memory, or over a snapshot of codes larger than memory.
+"""Counting: in memory, or over a snapshot of codes larger than memory.
 
 An engine knows small integer codes and public domain sizes. It draws no noise, books nothing, and
 everything it returns is private until a mechanism has seen it.

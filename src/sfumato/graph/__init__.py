@@ -1,1 +1,1 @@
-"""Private statistics of graphs whose nodes are public and whose edges are not."""
+"""Graphs: statistics, spectra and synthetic graphs; nodes are public, edges are private."""

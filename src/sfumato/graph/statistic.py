@@ -71,6 +71,8 @@ class GraphStatistic(FormulaMethod[Graph]):
 
     kind: ClassVar[str] = "graph"
     proof: ClassVar[str] = "expressions.md"
+    example: ClassVar[dict[str, Any]] = {"expression": "edges ** 2"}
+    small: ClassVar[str] = "numbers, at most as many as a formula has groups"
 
     delta: Number | None = parameter(OrNone(DELTA), None)
     node: Any = parameter(OrNone(Name()), None)

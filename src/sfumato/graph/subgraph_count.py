@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.count_law import CountLaw
@@ -84,6 +84,8 @@ class SubgraphCount(Method[Graph, NumberRelease]):
 
     kind: ClassVar[str] = "graph"
     proof: ClassVar[str] = "subgraph-counts.md"
+    example: ClassVar[dict[str, Any]] = {"shape": "star", "k": 2}
+    small: ClassVar[str] = "one number"
 
     shape: str = parameter(OneOf(SHAPES), "triangle")
     k: int | None = parameter(OrNone(Whole(2)), None)

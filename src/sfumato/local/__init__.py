@@ -1,16 +1,21 @@
-"""Answers that are never collected in the clear: each client randomises its own."""
+"""Local collection: answers are never collected in the clear, each client randomises its own.
 
+The methods are imported when they are first used. Type checkers and editors read all names in
+`__init__.pyi`, which `make derive` writes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.catalogue import LOCAL_METHODS, load_name
 from sfumato.local.choice import Choice, best_design
 from sfumato.local.compare import Compared, compare
 from sfumato.local.contingency import ShareTable
 from sfumato.local.derived import Measure
 from sfumato.local.design import Design, Variances
 from sfumato.local.estimation import estimate
-from sfumato.local.hadamard import HadamardResponse
 from sfumato.local.likelihood import likeliest_of_reports
-from sfumato.local.local_hash import LocalHash
-from sfumato.local.matrix_response import LaplaceResponse, MatrixResponse
-from sfumato.local.mean_response import MeanResponse, PiecewiseMean
 from sfumato.local.measures import (
     chi_squared,
     correlation,
@@ -21,38 +26,25 @@ from sfumato.local.measures import (
     odds_ratio,
 )
 from sfumato.local.posterior import guess_answers, posterior
-from sfumato.local.randomized import RandomizedResponse
 from sfumato.local.record_reports import RecordReports, RecordTally
 from sfumato.local.reports import Estimate, MeanEstimate, Reports
-from sfumato.local.several import MultiResponse
 from sfumato.local.shares import Shares
-from sfumato.local.subset import SubsetSelection
 from sfumato.local.tally import Tally
-from sfumato.local.unary import UnaryEncoding
 
 __all__ = [
+    *LOCAL_METHODS,
     "Choice",
     "Compared",
     "Design",
     "Estimate",
-    "HadamardResponse",
-    "LaplaceResponse",
-    "LocalHash",
-    "MatrixResponse",
     "MeanEstimate",
-    "MeanResponse",
     "Measure",
-    "MultiResponse",
-    "PiecewiseMean",
-    "RandomizedResponse",
     "RecordReports",
     "RecordTally",
     "Reports",
     "ShareTable",
     "Shares",
-    "SubsetSelection",
     "Tally",
-    "UnaryEncoding",
     "Variances",
     "best_design",
     "chi_squared",
@@ -68,3 +60,12 @@ __all__ = [
     "odds_ratio",
     "posterior",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a method when it is first used."""
+    return load_name(__name__, LOCAL_METHODS, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -66,6 +66,7 @@ class Design(LocalMethod[Any, Any]):
 
     kind: ClassVar[str] = "report"
     proof: ClassVar[str] = "local-designs.md"
+    example: ClassVar[dict[str, Any]] = {"answers": ("yes", "no", "no answer")}
 
     answers: Any = parameter(Answers())
 

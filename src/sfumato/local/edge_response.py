@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.graph_public import GraphPublic
 from sfumato.local.own import own_client
 from sfumato.local.pair_estimates import PairEstimates
 from sfumato.local.queries import Own
@@ -22,7 +23,7 @@ from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.pair_response import RandomizedPairs
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation, Unit
-from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
@@ -151,8 +152,21 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
 
     kind: ClassVar[str] = "neighbours"
     proof: ClassVar[str] = "graph-collection.md"
+    small: ClassVar[str] = "one person's pairs, a bit each"
 
     nodes: int = parameter(Whole(1))
+
+    @classmethod
+    def example_public(
+        cls, relation: Relation | None = None, max_rows: int | None = None
+    ) -> NeighboursPublic:
+        """Return the first node of a small graph."""
+        return NeighboursPublic(GraphPublic.example(relation, max_rows).nodes, 0)
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: NeighboursPublic, **more: Any) -> Self:
+        """Return the method for as many nodes as there are."""
+        return super().example_method(epsilon, public, nodes=public.nodes, **more)
 
     def own(self, value: tuple[int, Iterable[int]]) -> OwnNeighbours:
         """Return one person's number and neighbours as private data."""

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,6 +153,16 @@ class MatrixResponse(MatrixDesign):
     Privacy: the entries of a row are at most e^ε apart, which is checked in whole numbers
     (docs/proofs/local-designs.md).
     """
+
+    #: The truth is said e times as often as each of the two others.
+    example: ClassVar[dict[str, Any]] = {
+        **MatrixDesign.example,
+        "matrix_rows": (
+            ("0.5761168847658291", "0.21194155761708547", "0.21194155761708547"),
+            ("0.21194155761708547", "0.5761168847658291", "0.21194155761708547"),
+            ("0.21194155761708547", "0.21194155761708547", "0.5761168847658291"),
+        ),
+    }
 
     matrix_rows: Any = parameter(Matrix())
 

@@ -54,6 +54,8 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
 
     kind: ClassVar[str] = "number"
     proof: ClassVar[str] = "local-designs.md"
+    example: ClassVar[dict[str, Any]] = {"low": 0, "high": 1, "steps": 16}
+    small: ClassVar[str] = "one number"
 
     low: Any = parameter(Bound())
     high: Any = parameter(Bound())

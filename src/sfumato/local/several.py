@@ -115,6 +115,15 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
 
     kind: ClassVar[str] = "record"
     proof: ClassVar[str] = "local-records.md"
+    example: ClassVar[dict[str, Any]] = {
+        "questions": {
+            "smokes": ["no", "yes"],
+            "age": ["young", "middle", "old"],
+            "insured": ["no", "yes"],
+        },
+        "how": "split",
+    }
+    small: ClassVar[str] = "one report per question"
 
     questions: Any = parameter(QuestionList())
     how: str = parameter(OneOf(("auto", "split", "sample", "joint")), "auto")

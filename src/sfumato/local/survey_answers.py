@@ -20,7 +20,7 @@ from sfumato.noise.exact import briefly
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Relation, Unit
-from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Constraint, parameter
 from sfumato.privacy.plan import Plan, PlanStep
@@ -138,8 +138,20 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
 
     kind: ClassVar[str] = "respondent"
     proof: ClassVar[str] = "permanent-answers.md"
+    small: ClassVar[str] = "one report per question"
 
     items: Any = parameter(Documents())
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: Any, **more: Any) -> SurveyAnswers:
+        """Return the answers to a questionnaire of three questions, whose reports share epsilon."""
+        from sfumato.local.questionnaire import Questionnaire
+        from sfumato.local.several import MultiResponse
+
+        questions = MultiResponse.example["questions"].items()
+        asked = [{"name": name, "ask": name, "answers": answers} for name, answers in questions]
+        written = Questionnaire.of({"survey": {"epsilon": epsilon}, "question": asked})
+        return cls.to(written.survey().items)
 
     def __post_init__(self) -> None:
         super().__post_init__()

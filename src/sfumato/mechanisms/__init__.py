@@ -1,1 +1,1 @@
-"""The primitives that carry the proofs, and the public repair of what they return."""
+"""Mechanisms: the primitives that carry the proofs, and the public repair of what they return."""

@@ -1,1 +1,1 @@
-"""What may be promised, what it costs, and where it is booked."""
+"""Accounts: what may be promised, what it costs, and where it is booked."""

@@ -76,6 +76,10 @@ ReleaseT = TypeVar("ReleaseT", bound=Release)
 class Method(ABC, Generic[DataT, ReleaseT]):
     """A recipe that turns private data into a release.
 
+    A concrete class is the only place that declares a method: its kind of data, its proof page and
+    an example. Public names, the registry, the reference, the site and audits are derived from it
+    (`make derive`).
+
     Parameters
     ----------
     epsilon
@@ -84,6 +88,11 @@ class Method(ABC, Generic[DataT, ReleaseT]):
 
     kind: ClassVar[str]
     proof: ClassVar[str]
+    #: Parameters with which the method has something to do on a few records. What it loses does not
+    #: depend on them: audits and tests run with them.
+    example: ClassVar[dict[str, Any]] = {}
+    #: Why releases are small whatever is declared; empty where plans state their sizes.
+    small: ClassVar[str] = ""
 
     epsilon: Number = parameter(Epsilon())
 
@@ -113,6 +122,34 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     def from_parameters(cls, document: dict[str, Any]) -> Self:
         """Return the method with the parameters that `parameters` wrote."""
         return cls(**read_parameters([item.name for item in fields(cls)], document))
+
+    @classmethod
+    def example_public(cls, relation: Relation | None = None, max_rows: int | None = None) -> Any:
+        """Return the public part of a small data set that the method can be tried on.
+
+        Parameters
+        ----------
+        relation
+            What a neighbour is; `None` for the usual relation of this kind of data.
+        max_rows
+            How many records one person has at most; `None` where each record stands for itself.
+        """
+        return registry.resolve(f"public.{cls.kind}").example(relation, max_rows)
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: Any, **more: Any) -> Self:
+        """Return the method with its example of parameters, for data with this public part.
+
+        Parameters
+        ----------
+        epsilon
+            The privacy loss.
+        public
+            The public part of the data.
+        more
+            Further parameters, which go before those of the example.
+        """
+        return cls(epsilon=epsilon, **{**cls.example, **more})
 
     def loss(self) -> Loss:
         """Return the headline loss for one unit."""
@@ -219,6 +256,11 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     def collect(self, public: Any, questions: Sequence[Any], answers: Sequence[Any]) -> ReleaseT:
         """Return the release of a session: its questions with their answers."""
 
+    @classmethod
+    def example_questions(cls, public: Any) -> list[Any]:
+        """Return questions whose answers change, all of them, on every canonical pair of data."""
+        raise NotImplementedError(f"{cls.__name__} declares no example of questions")
+
     @abstractmethod
     def parse_question(self, public: Any, question: Any) -> Any:
         """Return a well-formed question, or raise `ValueError` before anything is spent."""
@@ -261,6 +303,18 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
 @dataclass(frozen=True, kw_only=True)
 class LocalMethod(Method[DataT, ReleaseT]):
     """A method that runs on the client's side: one value in, one randomised report out."""
+
+    @classmethod
+    def example_public(cls, relation: Relation | None = None, max_rows: int | None = None) -> Any:
+        """Return the public part that the example itself declares: one report, replaced."""
+        if relation is Relation.ADD_REMOVE or max_rows is not None:
+            raise ValueError(
+                f"{cls.__name__} hides one answer of a client, replaced by another: leave relation "
+                "and max_rows out"
+            )
+        # How much is lost does not decide what is asked.
+        example: Any = cls.example_method(1, None)
+        return example.public
 
     def perturb(self, value: Any, ledger: Ledger | None = None) -> Any:
         """Return a randomised report of one's own value."""

@@ -1,1 +1,1 @@
-"""Regression on private tables: models of one column by the others."""
+"""Regression: models of columns of a private table by the others."""

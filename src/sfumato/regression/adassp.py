@@ -210,6 +210,7 @@ class AdaSSP(LinearMethod):
     """
 
     proof: ClassVar[str] = "adassp.md"
+    example: ClassVar[dict[str, Any]] = {"delta": "1e-6"}
 
     ridge: Number = parameter(Multiple(), 1.96)
     balance: Number = parameter(Multiple(), 1)

@@ -181,6 +181,7 @@ class BoostedAdaSSP(LinearMethod):
     """
 
     proof: ClassVar[str] = "boosted-adassp.md"
+    example: ClassVar[dict[str, Any]] = {"delta": "1e-6", "rounds": 2}
 
     rounds: int = parameter(Whole(1, 1000), 10)
     residuals: Number = parameter(Multiple(), 0.3)

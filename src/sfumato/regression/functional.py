@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +177,13 @@ class FunctionalRegression(Method[Table, RegressionModel]):
     categories: str = parameter(OneOf(("indicators", "places")), "indicators")
     intercept: bool = parameter(Flag(), True)
     ridge: bool = parameter(Flag(), True)
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
+        """Return a logistic model of the last value of the last column."""
+        target = public.columns[-1]
+        told = {"target": target, "positive": [public.labels(target)[-1]]}
+        return super().example_method(epsilon, public, **told, **more)
 
     def design(self, public: TablePublic) -> Design:
         """Return how records become features."""

@@ -10,10 +10,11 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_within
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, parameter
@@ -21,6 +22,7 @@ from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Program
 from sfumato.regression.design import Design, check_dimension, sums_of
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
+from sfumato.regression.made_up import example_table
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import COUNT, FEATURES, SHARES, Preparation
@@ -82,6 +84,18 @@ class LinearMethod(Method[Table, RegressionModel]):
     bound: Number | None = parameter(OrNone(Multiple()), None)
     radius: Number = parameter(Multiple(), 1)
     rows: Any = parameter(OneOf(("weigh", "clip")), "weigh")
+
+    @classmethod
+    def example_public(
+        cls, relation: Relation | None = None, max_rows: int | None = None
+    ) -> TablePublic:
+        """Return a small table whose last column is a number."""
+        return example_table(relation, max_rows)
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
+        """Return a model of the last column."""
+        return super().example_method(epsilon, public, target=public.columns[-1], **more)
 
     @abstractmethod
     def estimator(self, public: TablePublic) -> Estimator:

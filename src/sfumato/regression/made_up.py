@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import TablePublic
+from sfumato.privacy.guarantee import Relation
 from sfumato.regression.design import Design
 from sfumato.regression.rows import numeric
 
-__all__ = ["KINDS", "Columns", "MadeUp"]
+__all__ = ["KINDS", "Columns", "MadeUp", "example_table"]
 
 Floats = NDArray[np.float64]
 
@@ -131,3 +132,9 @@ def _features(columns: Columns, rows: int, generator: Any) -> Floats:
             parts.append(np.eye(size)[np.searchsorted(edges, values)])
     parts += [np.ones((rows, 1))] * columns.intercept
     return np.concatenate(parts, axis=1)
+
+
+def example_table(relation: Relation | None, max_rows: int | None) -> TablePublic:
+    """Return the public part of a small table whose last column is a number."""
+    dose = {"kind": "real", "low": 0, "high": 1, "bits": 6}
+    return TablePublic.example(relation, max_rows, {"smokes": ["no", "yes"], "dose": dose})

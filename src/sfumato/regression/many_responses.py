@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from sfumato.regression.adassp import lifted
 from sfumato.regression.design import Design, Factor, check_dimension, sums_of
 from sfumato.regression.estimator import Said
 from sfumato.regression.knorm import CROSS, SQUARE
+from sfumato.regression.made_up import example_table
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.models import RegressionModels
 from sfumato.regression.multiples import Multiple
@@ -105,6 +106,18 @@ class ManyResponses(Method[Table, RegressionModels]):
     length: Number = parameter(Multiple(), "1/2")
     radius: Number = parameter(Multiple(), 1)
     ridge: Number = parameter(Multiple(), 1)
+
+    @classmethod
+    def example_public(
+        cls, relation: Relation | None = None, max_rows: int | None = None
+    ) -> TablePublic:
+        """Return a small table whose last column is a number."""
+        return example_table(relation, max_rows)
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
+        """Return a model of the last column."""
+        return super().example_method(epsilon, public, targets=[public.columns[-1]], **more)
 
     def loss(self) -> Loss:
         """Return ε, or (ε, δ)."""

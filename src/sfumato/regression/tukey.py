@@ -195,6 +195,7 @@ class TukeyEM(LinearMethod):
     """
 
     proof: ClassVar[str] = "tukey-em.md"
+    example: ClassVar[dict[str, Any]] = {"batches": 800}
 
     batches: int | None = parameter(OrNone(Whole(1, 100_000)), None)
 

@@ -1,1 +1,1 @@
-"""Sequences of symbols: private suffix trees, n-grams and frequent strings."""
+"""Sequences: suffix trees, n-grams and frequent strings."""

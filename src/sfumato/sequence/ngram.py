@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.data.sequences import SequencesPublic
 from sfumato.mechanisms.laplace import GeometricNoise
@@ -54,6 +54,7 @@ class NGram(SequenceMethod[SequenceModel]):
     """
 
     proof: ClassVar[str] = "ngram.md"
+    example: ClassVar[dict[str, Any]] = {"grams": 2, "largest_limit": 8}
 
     grams: int = parameter(Whole(1, 100), 5)
 

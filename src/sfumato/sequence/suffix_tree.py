@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -82,6 +82,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
     """
 
     proof: ClassVar[str] = "suffix-tree.md"
+    example: ClassVar[dict[str, Any]] = {"levels": 2, "largest_limit": 8}
 
     tree_share: Number | None = parameter(OrNone(SHARE), None)
     threshold: int = parameter(Whole(0, 2**53), 0)

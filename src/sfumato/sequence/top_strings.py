@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.data.sequences import SequencesPublic
 from sfumato.mechanisms.choose import Choose
@@ -56,6 +56,8 @@ class TopStrings(SequenceMethod[FrequentStrings]):
     """
 
     proof: ClassVar[str] = "top-strings.md"
+    example: ClassVar[dict[str, Any]] = {"strings": 3, "largest_limit": 8}
+    small: ClassVar[str] = "at most 100,000 strings, and 2^22 candidates"
 
     strings: int = parameter(Whole(1, 100_000), 100)
 

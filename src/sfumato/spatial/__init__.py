@@ -1,1 +1,1 @@
-"""Releases of points: trees and grids of noisy counts."""
+"""Points: trees and grids of noisy counts."""

@@ -68,6 +68,7 @@ class AdaptiveGrid(SpatialMethod):
     """
 
     proof: ClassVar[str] = "adaptive-grid.md"
+    example: ClassVar[dict[str, Any]] = {"cells": 2}
 
     cells: Any = parameter(OrNone(GridShape()), None)
     share: Number = parameter(SHARE, Fraction(1, 2))

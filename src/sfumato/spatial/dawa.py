@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class DAWA(SpatialMethod):
     """
 
     proof: ClassVar[str] = "dawa.md"
+    example: ClassVar[dict[str, Any]] = {"cells": 4}
 
     cells: int | None = parameter(OrNone(Whole(1)), None)
     share: Number = parameter(SHARE, Fraction(1, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class HierarchicalGrid(SpatialMethod):
     """
 
     proof: ClassVar[str] = "hierarchical-grid.md"
+    example: ClassVar[dict[str, Any]] = {"branching": 2, "levels": 2}
 
     branching: int | None = parameter(OrNone(Whole(2)), None)
     levels: int | None = parameter(OrNone(Whole(1)), None)

@@ -50,6 +50,7 @@ class Privelet(SpatialMethod):
     """
 
     proof: ClassVar[str] = "privelet-grid.md"
+    example: ClassVar[dict[str, Any]] = {"cells": 4}
 
     cells: Any = parameter(OrNone(GridShape()), None)
 

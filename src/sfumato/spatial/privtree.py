@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,7 @@ class PrivTree(SpatialMethod):
     """
 
     proof: ClassVar[str] = "spatial-privtree.md"
+    example: ClassVar[dict[str, Any]] = {"levels": 2}
 
     tree_share: Number = parameter(SHARE, Fraction(3, 10))
     fan_out: int | None = parameter(OrNone(Whole(2, 256)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ class SimpleTree(SpatialMethod):
     """
 
     proof: ClassVar[str] = "simple-tree.md"
+    example: ClassVar[dict[str, Any]] = {"levels": 3}
 
     levels: int = parameter(Whole(1), 6)
     threshold: int | None = parameter(OrNone(Whole(-LARGEST_COUNT, LARGEST_COUNT)), None)

@@ -1,1 +1,1 @@
-"""Methods for tables."""
+"""Tables: synthetic tables, counts, statistics and classifiers."""

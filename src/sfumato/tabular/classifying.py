@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss import Number, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Labels, Name, parameter
 from sfumato.tabular.classifier import Classifier
@@ -31,6 +31,13 @@ class ClassifyingMethod(Method[Table, Classifier]):
 
     target: str = parameter(Name())
     positive: Any = parameter(Labels())
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
+        """Return a rule that finds the last value of the last column."""
+        target = public.columns[-1]
+        told = {"target": target, "positive": [public.labels(target)[-1]]}
+        return super().example_method(epsilon, public, **told, **more)
 
     def task(self, public: TablePublic) -> Task:
         """Return what is told apart by what."""

@@ -41,6 +41,7 @@ class Majority(ClassifyingMethod):
     """
 
     proof: ClassVar[str] = "majority.md"
+    small: ClassVar[str] = "one number"
 
     def noise(self, public: TablePublic) -> CountNoise:
         """Return the noise on the difference."""

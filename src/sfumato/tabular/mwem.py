@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb, log, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ class MWEM(TableMethod[SyntheticTable]):
     """
 
     proof: ClassVar[str] = "mwem.md"
+    example: ClassVar[dict[str, Any]] = {"rounds": 2}
 
     ways: int = parameter(Whole(1), 2)
     rounds: int | None = parameter(OrNone(Whole(1, 10_000)), None)

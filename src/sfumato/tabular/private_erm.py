@@ -90,6 +90,7 @@ class PrivateERM(ClassifyingMethod):
     """
 
     proof: ClassVar[str] = "objective-perturbation.md"
+    small: ClassVar[str] = "one number per feature"
 
     cost: Number = parameter(Cost(), 1)
     tune: Any = parameter(OrNone(Costs()), None)

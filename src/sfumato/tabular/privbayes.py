@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,7 @@ class PrivBayes(BinningMethod):
     """
 
     proof: ClassVar[str] = "privbayes.md"
+    example: ClassVar[dict[str, Any]] = {"cells": 6}
     #: The share of the budget that the number of rows gets where it is private and needed.
     rows_share: ClassVar[Fraction] = Fraction(1, 100)
 

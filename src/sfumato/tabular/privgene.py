@@ -56,6 +56,7 @@ class PrivGene(ClassifyingMethod):
     """
 
     proof: ClassVar[str] = "privgene.md"
+    example: ClassVar[dict[str, Any]] = {"rounds": 2, "population": 8, "parents": 2}
 
     rounds: int = parameter(Whole(1, 1000), 8)
     population: int = parameter(Whole(2, 10_000), 200)

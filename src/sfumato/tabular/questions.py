@@ -16,6 +16,7 @@ from sfumato.data.table_queries import Accepted
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.figures import figure
+from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import InteractiveMethod
 from sfumato.privacy.parameters import Whole, parameter
@@ -124,8 +125,23 @@ class Questions(InteractiveMethod[Table, Answers]):
 
     kind: ClassVar[str] = "table"
     proof: ClassVar[str] = "marginals.md"
+    example: ClassVar[dict[str, Any]] = {"questions": 2}
+    small: ClassVar[str] = "one number per question, at most 10,000"
 
     questions: int = parameter(Whole(1, 10_000), 20)
+
+    @classmethod
+    def example_questions(cls, public: TablePublic) -> list[dict[str, Any]]:
+        """Return two questions whose answers change, both, on every canonical pair of tables.
+
+        Canonical pairs add rows of all first or of all last values, or replace the one by the
+        other.
+        """
+        column = public.columns[0]
+        labels = public.labels(column)
+        if public.relation is Relation.REPLACE_ONE:
+            return [{column: [labels[0]]}, {column: [labels[-1]]}]
+        return [{}, {column: list(dict.fromkeys([labels[0], labels[-1]]))}]
 
     def _noise(self, public: TablePublic) -> GeometricNoise:
         limit, _ = self.record_budget(public)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.expression.method import FormulaMethod
 from sfumato.mechanisms.expression.reading import Vocabulary
+from sfumato.privacy.loss import Number
 from sfumato.tabular.table_units import table_vocabulary
 
 __all__ = ["TableStatistic"]
@@ -46,6 +47,13 @@ class TableStatistic(FormulaMethod[Table]):
 
     kind: ClassVar[str] = "table"
     proof: ClassVar[str] = "expressions.md"
+    small: ClassVar[str] = "numbers, at most 20,000 terms"
+
+    @classmethod
+    def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
+        """Return the sum of squares of how often each value of the last column occurs."""
+        expression = f"sum(counts({public.columns[-1]!r}) ** 2)"
+        return super().example_method(epsilon, public, expression=expression, **more)
 
     def uses(self, public: TablePublic) -> tuple[str, ...]:
         """Return the columns that the formula names."""

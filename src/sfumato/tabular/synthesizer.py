@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, comb, log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,6 +210,7 @@ class Synthesizer(BinningMethod):
     """
 
     proof: ClassVar[str] = "synthesizer.md"
+    example: ClassVar[dict[str, Any]] = {"rounds": 2}
 
     rounds: int | None = parameter(OrNone(Whole(0, 1000)), None)
 
