@@ -1,3 +1,6 @@
+import json
+import re
+
 import pytest
 
 import sfumato as sf
@@ -5,6 +8,7 @@ from sfumato import catalogue
 from sfumato.cli import table_methods
 from sfumato.cli.exits import ExitCode
 from sfumato.cli.table_methods import DEFAULT, OFFERED, short_name
+from sfumato.privacy.registry import resolve
 from tests.tabular.fixed import FixedSynthesis
 
 
@@ -36,8 +40,11 @@ def test_every_offered_method_can_be_planned_or_says_what_it_needs(run, patients
     words = ("table", "plan", patients, "--epsilon", "1", "--method", short_name(name), "--json")
     told = run(*words)
     if told.code == ExitCode.USAGE and "--set" in told.document["error"]["message"]:
-        assert "needs --set expression=…" in told.document["error"]["message"]
-        told = run(*words, "--set", "expression=rows")
+        (needed,) = re.findall(r"needs --set (\w+)=…", told.document["error"]["message"])
+        table = sf.read_table(patients, schema=patients.with_name("patients.schema.toml"))
+        value = getattr(resolve(name).example_method("1", table.public), needed)
+        written = value if isinstance(value, str) else json.dumps(value)
+        told = run(*words, "--set", f"{needed}={written}")
     elif told.code == ExitCode.USAGE:
         assert "needs --target" in told.document["error"]["message"]
         told = run(*words, "--target", "sex", "--positive", "f")
