@@ -72,7 +72,8 @@ def find_public_parts() -> dict[str, Any]:
     import_package()
     found: dict[str, Any] = {}
     for name, module in sorted(sys.modules.items()):
-        for kind in vars(module).values() if name.startswith("sfumato.") else ():
+        things: list[Any] = [*vars(module).values()] if name.startswith("sfumato.") else []
+        for kind in things:
             if inspect.isclass(kind) and kind.__module__ == name and _is_public_part(kind):
                 assert found.setdefault(kind.kind, kind) is kind, f"two public parts: {kind.kind}"
     return dict(sorted(found.items()))

@@ -243,6 +243,8 @@ def test_the_picture_is_written(run, tmp_path):
         (("histogram", "--epsilon", "1", "--picture", "no/a.svg"), "no folder"),
         (("questions", "--epsilon", "1", "--delta", "1e-6"), "leave --delta out"),
         (("randomized-response", "--epsilon", "1", "--max-rows", "2"), "one answer"),
+        (("edge-response", "--epsilon", "1", "--relation", "replace_one"), "one edge"),
+        (("edge-response", "--epsilon", "1", "--schema", "a.toml"), "no schema file"),
         (
             ("histogram", "--epsilon", "1", "--max-rows", "2", "--relation", "replace_one"),
             "one row a person",
