@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.local.graph_collection import laplace_epsilon
 from sfumato.local.pair_estimates import PairEstimates
-from sfumato.local.printed_collection import counted
 from sfumato.mechanisms.pair_response import RandomizedPairs, pair_positions
+from sfumato.published.randomized_response import count_triangles
 
 NODES, EDGES, NEAR, REWIRED = 185, 684, 8, 0.19
 EPSILONS = ("0.5", "1", "2", "3", "5", "8")
@@ -72,7 +72,7 @@ def smooth_bound(pairs: NDArray[np.int64], epsilon: float) -> float:
 
 def errors(pairs: NDArray[np.int64], epsilon: Fraction, repeats: int) -> dict[str, float]:
     """Return the average errors of one ε, in the order of the table's columns."""
-    degrees, triangles = counted(pairs, NODES)
+    degrees, triangles = count_triangles(pairs, NODES)
     positions = np.sort(pair_positions(pairs, NODES))
     generator = np.random.default_rng(2)
     sums: dict[str, float] = {}
@@ -84,11 +84,11 @@ def errors(pairs: NDArray[np.int64], epsilon: Fraction, repeats: int) -> dict[st
         for name, own in (("RR", epsilon), ("LM", laplace_epsilon(epsilon))):
             primitive = RandomizedPairs(nodes=NODES, epsilon=own)
             told = PairEstimates(primitive, primitive.sample(positions))
-            known = counted(told.reconstructed(generator, edges=EDGES), NODES)
+            known = count_triangles(told.reconstructed(generator, edges=EDGES), NODES)
             add(f"deg {name}", off(known[0], degrees))
             add(f"tri {name}", off(known[1], triangles))
             if name == "RR":
-                own_counts = counted(told.reconstructed(generator), NODES)
+                own_counts = count_triangles(told.reconstructed(generator), NODES)
                 add("deg RR m̂", off(own_counts[0], degrees))
                 add("tri RR m̂", off(own_counts[1], triangles))
                 add("deg unbiased", off(told.degrees.values, degrees))
@@ -120,7 +120,7 @@ def claims(rows: dict[str, dict[str, float]]) -> list[tuple[str, bool]]:
 
 def table(repeats: int) -> None:
     pairs = small_world()
-    _, triangles = counted(pairs, NODES)
+    _, triangles = count_triangles(pairs, NODES)
     print(f"{NODES} nodes, {len(pairs)} edges, {triangles.mean():.1f} triangles at a node")
     rows = {}
     with noise.seeded(1):

@@ -23,11 +23,10 @@ import sfumato as sf
 from regression_data import DRUGS, drug_responses, fold, normalised, order, synthetic
 from sfumato.evaluate.regression_metrics import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
+from sfumato.published.robust_regression import advi_compat, published_scales
 from sfumato.regression import baselines
-from sfumato.regression.advi_compat import advi_compat
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.published_queries import published_scales
 from sfumato.regression.published_search import published_search
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split

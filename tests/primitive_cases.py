@@ -15,13 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.graph.dk_published import OccupiedBins, OccupiedInput
-from sfumato.graph.lnpp_published import GapNoise, GapVector
 from sfumato.graph.noisy_ls import NoisyLocalSensitivity, NoisyLSInput
-from sfumato.local.printed_collection import PrintedCollection
 from sfumato.mechanisms.bingham import BinghamDirection
 from sfumato.mechanisms.bingham_chain import BinghamChain
-from sfumato.mechanisms.bingham_published import PublishedSBMF
 from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.choose import Choose, ChooseSeveral
 from sfumato.mechanisms.deep_point import DeepPoint
@@ -51,9 +47,11 @@ from sfumato.mechanisms.sparse_vector import AboveThreshold
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP, Unpriced
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
-from sfumato.regression.published_queries import PublishedInput
-from sfumato.regression.robust_published import PublishedStatistics
-from sfumato.tabular.disclosed import DisclosedCount
+from sfumato.published.degree_correlation import OccupiedBins, OccupiedInput
+from sfumato.published.privbayes import DisclosedCount
+from sfumato.published.randomized_response import PrintedCollection
+from sfumato.published.robust_regression import PublishedInput, PublishedStatistics
+from sfumato.published.spectral_analysis import GapNoise, GapVector, LowRankChain
 
 ONE = Fraction(1)
 NONE = np.zeros((0, 1), dtype=np.int64)
@@ -293,7 +291,7 @@ UNPROVED = [
     ),
     Case(PrintedCollection(nodes=4, epsilon=ONE), whole(), whole(0)),
     Case(
-        PublishedSBMF(nodes=3, count=1, epsilon=Fraction(5), sweeps=1),
+        LowRankChain(nodes=3, count=1, epsilon=Fraction(5), sweeps=1),
         np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]),
         np.zeros((3, 3), dtype=np.int64),
     ),

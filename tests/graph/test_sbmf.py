@@ -22,6 +22,7 @@ from sfumato.mechanisms.bingham_chain import BinghamChain
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.record import record, replay
+from sfumato.published.spectral_analysis import LowRankChain
 from tests.graph.graphs import graph
 from tests.method_suite import MethodSuite
 
@@ -184,7 +185,7 @@ class TestWhatPromisesNothing:
     def test_replay_refutes_what_was_published(self):
         method = spectrum(6, k=1, variant="published", accept_unproven=True)
         here, there = graph(3, [(0, 1)]), graph(3, [])
-        primitive = SBMF(k=1, limit=PureDP(6), variant="published")._published(here.public)
+        primitive = LowRankChain(nodes=3, count=1, epsilon=Fraction(6), sweeps=1)
         inputs = [side.counts.adjacency.toarray().astype(np.int64) for side in (here, there)]
         losses = [
             primitive.log_probability(inputs[0], said) - primitive.log_probability(inputs[1], said)

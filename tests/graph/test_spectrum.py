@@ -17,7 +17,6 @@ from sfumato.data.graph import GraphPublic, read_graph
 from sfumato.graph import eigen, lnpp
 from sfumato.graph.eigen import SymmetricOperator, cosines, largest_eigenpairs
 from sfumato.graph.lnpp import LNPP
-from sfumato.graph.lnpp_published import GapNoise
 from sfumato.graph.pair_matrix import centred_response
 from sfumato.graph.pair_spectrum import noise_edge, unbiased
 from sfumato.graph.spectral_mechanism import SpectralParts, mechanism_of
@@ -30,6 +29,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import ApproxDP, PureDP
 from sfumato.privacy.primitive import Change
 from sfumato.privacy.record import record, replay
+from sfumato.published.spectral_analysis import GapNoise
 from tests.graph.graphs import graph
 from tests.method_suite import AuditSuite, MethodSuite
 

@@ -14,12 +14,12 @@ from sfumato.data.graph import GraphPublic
 from sfumato.local.edge_response import EdgeResponse, NeighboursPublic
 from sfumato.local.graph_collection import GraphCollection, laplace_epsilon
 from sfumato.local.pair_estimates import PairEstimates, _star_noise
-from sfumato.local.printed_collection import counted
 from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.pair_response import RandomizedPairs, pair_positions
 from sfumato.privacy.ledger import Ledger, LedgerError
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.primitive import Change
+from sfumato.published.randomized_response import count_triangles
 from tests.graph.graphs import graph
 from tests.method_suite import AuditSuite, MethodSuite
 
@@ -280,7 +280,7 @@ def test_a_reconstructed_graph_has_as_many_edges_as_are_wanted():
         assert len(np.unique(pairs, axis=0)) == len(pairs) == wanted
         assert (pairs[:, 0] < pairs[:, 1]).all()
     assert len(told.reconstructed(generator)) == told.possible_edges
-    degrees, _ = counted(told.reconstructed(generator, edges=60), 30)
+    degrees, _ = count_triangles(told.reconstructed(generator, edges=60), 30)
     assert degrees.sum() == 120
 
 

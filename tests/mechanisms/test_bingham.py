@@ -21,12 +21,12 @@ from sfumato.mechanisms.bingham_basis import Complement, whole_space
 from sfumato.mechanisms.bingham_chain import BinghamChain, largest_move, random_frame
 from sfumato.mechanisms.bingham_envelope import enveloped
 from sfumato.mechanisms.bingham_law import log_mean_exponential
-from sfumato.mechanisms.bingham_published import PublishedSBMF, published_eigenvalue_claim
 from sfumato.noise import bingham as exact_bingham
 from sfumato.noise._lazy import Tape
 from sfumato.noise.bingham import Envelope, Form, draw_direction
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.primitive import price_of
+from sfumato.published.spectral_analysis import LowRankChain, published_eigenvalue_claim
 
 STEP = 2.0**-GRID_BITS
 #: The normal quantile of a two-sided alarm of 1e-7.
@@ -543,7 +543,7 @@ class TestChain:
         for primitive in (
             direction(3, Fraction(1, 7), Fraction(10**9 + 1, 10**9)),
             BinghamChain(nodes=4, weights=(Fraction(5, 3), Fraction(-1, 7)), sweeps=3),
-            PublishedSBMF(nodes=4, count=1, epsilon=Fraction(9), sweeps=3),
+            LowRankChain(nodes=4, count=1, epsilon=Fraction(9), sweeps=3),
         ):
             assert price_of(primitive.signature(), PureDP) == primitive.cost(PureDP)
 
@@ -558,7 +558,7 @@ class TestPublished:
         # One edge more or less on three nodes: the exact joint law of (λ, u) is known, and at an
         # eigenvalue that is likely on one side the loss is larger than was claimed.
         claim = published_eigenvalue_claim(3, 1)
-        primitive = PublishedSBMF(nodes=3, count=1, epsilon=Fraction(5), sweeps=1)
+        primitive = LowRankChain(nodes=3, count=1, epsilon=Fraction(5), sweeps=1)
         here, there = graph(3, [(0, 1)]), graph(3, [])
         assert float(primitive.epsilon) - claim > 3
         losses = [
@@ -569,7 +569,7 @@ class TestPublished:
 
     def test_what_exceeds_it_is_not_rare(self):
         # P(loss > ε) under the first graph, by numerical integration over λ and the angle of u.
-        primitive = PublishedSBMF(nodes=2, count=1, epsilon=Fraction(12), sweeps=1)
+        primitive = LowRankChain(nodes=2, count=1, epsilon=Fraction(12), sweeps=1)
         here, there = graph(2, [(0, 1)]), graph(2, [])
         values = np.linspace(-20, 20, 81)
         angles = np.linspace(0, np.pi, 40, endpoint=False)
@@ -590,10 +590,10 @@ class TestPublished:
 
     def test_an_epsilon_below_the_claim_for_eigenvalues_is_refused(self):
         with pytest.raises(ValueError, match=r"claims 13\.86"):
-            PublishedSBMF(nodes=147, count=5, epsilon=Fraction(10), sweeps=1)
+            LowRankChain(nodes=147, count=5, epsilon=Fraction(10), sweeps=1)
 
     def test_it_draws(self):
-        primitive = PublishedSBMF(nodes=4, count=2, epsilon=Fraction(40), sweeps=2)
+        primitive = LowRankChain(nodes=4, count=2, epsilon=Fraction(40), sweeps=2)
         with noise.seeded(8):
             said = primitive.sample(graph(4, [(0, 1), (1, 2)]))
         assert said.shape == (5, 2)

@@ -15,7 +15,6 @@ from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema
 from sfumato.data.sequences_public import SequencesPublic
 from sfumato.engines.coding import Categories, Integers, Numbers
-from sfumato.graph.dk_published import OccupiedBins
 from sfumato.mechanisms.bingham import BinghamDirection
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy import certificate
@@ -23,7 +22,8 @@ from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.parameters import Whole
 from sfumato.privacy.saved import pretty, verify
-from sfumato.regression.robust_published import PublishedStatistics
+from sfumato.published.degree_correlation import OccupiedBins
+from sfumato.published.robust_regression import PublishedStatistics
 from tests.privacy.smuggling import is_caught, read_folder, write_folder
 from tests.tabular import tables
 

@@ -13,8 +13,8 @@ from sfumato.evaluate.regression_metrics import (
     weighted_concordance,
 )
 from sfumato.privacy.guarantee import Relation
+from sfumato.published.robust_regression import advi_compat, normalised
 from sfumato.regression import baselines
-from sfumato.regression.advi_compat import advi_compat
 from sfumato.regression.bayesian import (
     Statistics,
     fixed_precisions,
@@ -24,7 +24,6 @@ from sfumato.regression.bayesian import (
 )
 from sfumato.regression.clipping import gain, second_moment
 from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.published_queries import normalised
 from sfumato.regression.published_search import published_search
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import best_thresholds, laplace_scales

@@ -16,7 +16,6 @@ from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.dk_joint import JointHistogram
 from sfumato.graph.dk_one import DegreeHistogram, SortedPart
 from sfumato.graph.dk_parts import DKPart
-from sfumato.graph.dk_published import PublishedDegrees, PublishedJoint
 from sfumato.graph.dk_three import TripleHistogram
 from sfumato.graph.dk_two import MOST_GROUPS, GroupedDegrees
 from sfumato.graph.synthetic import SyntheticGraph, drawn_sizes
@@ -27,6 +26,7 @@ from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, SHARE, Flag, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import Program
+from sfumato.privacy.registry import find_published
 
 __all__ = ["DKGraph"]
 
@@ -157,16 +157,16 @@ class DKGraph(Method[Graph, SyntheticGraph]):
     def _part(self, public: GraphPublic) -> DKPart:
         """Return the way in which the graph is measured."""
         limit, _ = self.record_budget(public)
+        if self._published:
+            name = "PublishedDegrees" if self.order == 1 else "PublishedJoint"
+            printed: DKPart = find_published(f"degree_correlation:{name}")(limit)
+            return printed
         share = self.degree_share or DEGREE_SHARE.get(self._chosen)
         if isinstance(limit, ApproxDP):
-            if self._published:
-                return PublishedJoint(limit)
             cap = self.cap or USUAL_CAP[self.order]
             return JointHistogram(limit, cap) if self.order == 2 else TripleHistogram(limit, cap)
         assert isinstance(limit, PureDP)
         match self._chosen:
-            case "published":
-                return PublishedDegrees(limit)
             case "histogram":
                 assert share is not None
                 return DegreeHistogram(limit, share, self.cap)

@@ -3,7 +3,8 @@
 Wang, Wu and Wu, *Differential Privacy Preserving Spectral Graph Analysis* (2013), scale the noise
 on an eigenvector to the private gap between its eigenvalue and the next ones. That is not private.
 Here the noise is scaled to the distance of any two unit vectors, or to a bound that a private test
-of the gap allows (docs/proofs/spectrum.md). What was printed is kept for comparison.
+of the gap allows (docs/proofs/spectrum.md). What was printed is in
+`sfumato.published.spectral_analysis`, for comparison.
 """
 
 from __future__ import annotations
@@ -24,9 +25,7 @@ from sfumato.graph.eigenvalue_noise import (
     repaired_eigenvalues,
     require_certified,
 )
-from sfumato.graph.lnpp_published import GapNoise
 from sfumato.graph.pair_spectrum import pure_epsilon
-from sfumato.graph.published_queries import PrintedEigenvector
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
 from sfumato.graph.spectral_queries import EigenvalueGap, Eigenvector
 from sfumato.mechanisms.real import RealLaplace
@@ -56,7 +55,7 @@ class LNPP:
     k, limit
         How many eigenpairs, and the loss for one edge.
     variant
-        `"global"`, `"ptr"` or `"published"`.
+        `"global"` or `"ptr"`.
 
     Notes
     -----
@@ -72,8 +71,8 @@ class LNPP:
 
     @property
     def proved(self) -> bool:
-        """All but what was published."""
-        return self.variant != "published"
+        """Both variants."""
+        return True
 
     @property
     def _value_epsilon(self) -> Fraction:
@@ -86,9 +85,6 @@ class LNPP:
 
     @property
     def _values(self) -> RealLaplace:
-        if self.variant == "published":
-            printed = sqrt_up(Fraction(2 * max(self.k, 1)))
-            return eigenvalue_noise(self.k, self._value_epsilon, printed)
         return eigenvalue_noise(self.k, self._value_epsilon)
 
     def _radius(self, nodes: int) -> int:
@@ -114,19 +110,19 @@ class LNPP:
             return (first,)
         whole = self._whole(public.nodes, self._vector_epsilon)
         deviation = math.sqrt(2) * float(whole.scale) / whole.radius
-        words = {
-            "global": f"± {deviation:.4g} (1 s.d.) on each entry",
-            "ptr": f"± {deviation:.4g} (1 s.d.) on each entry, less where gaps are large",
-            "published": "follows the private gaps between eigenvalues",
-        }
         second = PlanStep(
             what=f"{self.k} eigenvectors of {public.nodes:,} entries",
             loss=rest,
-            noise=words[self.variant],
+            noise=self._noise_words(deviation),
             error=f"cosine with the true one about {1 / math.hypot(1, _length(whole)):.2g}",
             figures={"margin": deviation},
         )
         return first, second
+
+    def _noise_words(self, deviation: float) -> str:
+        """Return how wide the noise on entries is, in words."""
+        words = f"± {deviation:.4g} (1 s.d.) on each entry"
+        return f"{words}, less where gaps are large" if self.variant == "ptr" else words
 
     def _whole(self, nodes: int, epsilon: Fraction) -> SignedVector:
         """Return the noise that hides any unit vector among all others."""
@@ -192,14 +188,8 @@ class LNPP:
         noisy = self._values.read((yield ask_eigenvalues(budget, self._values)))
         columns = []
         for rank in range(self.k):
-            primitive = yield from self._vector_noise(public.nodes, budget, rank)
-            query = (
-                PrintedEigenvector(self.k, rank, primitive)
-                if isinstance(primitive, GapNoise)
-                else Eigenvector(self.k, rank, primitive.radius)
-            )
-            steps = yield Ask(budget, primitive, query, f"eigenvector {rank + 1}")
-            columns.append(np.asarray(steps, dtype=np.float64) / primitive.radius)
+            steps = yield from self._ask_vector(public.nodes, budget, rank)
+            columns.append(np.asarray(steps, dtype=np.float64) / self._radius(public.nodes))
         vectors = np.stack(columns, axis=1) if columns else np.zeros((public.nodes, 0))
         return lambda: SpectralParts(
             eigenvalues=repaired_eigenvalues(noisy, public.nodes),
@@ -207,19 +197,18 @@ class LNPP:
             notes=("Noise was added to every entry of every eigenvector.",),
         )
 
-    def _vector_noise(
-        self, nodes: int, budget: Budget, rank: int
-    ) -> Program[SignedVector | GapNoise]:
-        """Return the noise on an eigenvector, after a test of its gap where there is one."""
+    def _ask_vector(self, nodes: int, budget: Budget, rank: int) -> Program[NDArray[np.int64]]:
+        """Ask for an eigenvector, after a test of its gap where there is one."""
         if self.variant == "ptr":
-            noise = self._gap_noise()
-            query = EigenvalueGap(self.k, rank, noise.exponent)
-            said = yield Ask(budget, noise.primitive(), query, f"gap {rank + 1}")
-            return self._tested(nodes, said)
-        epsilon = self._vector_epsilon
-        if self.variant == "published":
-            return GapNoise(dimension=nodes, radius=self._radius(nodes), epsilon=epsilon)
-        return self._whole(nodes, epsilon)
+            test = self._gap_noise()
+            gap = EigenvalueGap(self.k, rank, test.exponent)
+            said = yield Ask(budget, test.primitive(), gap, f"gap {rank + 1}")
+            noise = self._tested(nodes, said)
+        else:
+            noise = self._whole(nodes, self._vector_epsilon)
+        query = Eigenvector(self.k, rank, noise.radius)
+        steps: NDArray[np.int64] = yield Ask(budget, noise, query, f"eigenvector {rank + 1}")
+        return steps
 
 
 def _length(noise: SignedVector) -> float:

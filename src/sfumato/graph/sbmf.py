@@ -25,10 +25,9 @@ from sfumato.graph.eigenvalue_noise import (
 from sfumato.graph.pair_spectrum import pure_epsilon
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
 from sfumato.graph.spectral_queries import AdjacencyForm, AdjacencyMatrix
-from sfumato.mechanisms.bingham import GRID_BITS, LARGEST_RATE, MOST_DIMENSIONS, graph_rate
+from sfumato.mechanisms.bingham import LARGEST_RATE, MOST_DIMENSIONS, graph_rate
 from sfumato.mechanisms.bingham_basis import whole_space
 from sfumato.mechanisms.bingham_chain import BinghamChain, largest_move
-from sfumato.mechanisms.bingham_published import PublishedSBMF
 from sfumato.mechanisms.real import RealLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, PureDP
@@ -41,8 +40,8 @@ __all__ = ["SBMF"]
 VALUE_SHARE = Fraction(1, 10)
 #: How often the chain draws every vector.
 SWEEPS = 100
-#: The labels of what a chain said.
-VECTORS, PAIRS = "eigenvectors", "eigenpairs"
+#: The label of what a chain said.
+VECTORS = "eigenvectors"
 #: Weights of the chain are multiples of 2 to minus this.
 WEIGHT_BITS = 60
 
@@ -50,7 +49,6 @@ GIBBS = (
     "The eigenvectors are the last state of a Markov chain. How far its law is from the one that "
     "would be private is not known, so an unknown delta comes on top: nothing is promised."
 )
-PUBLISHED = "Made by the published algorithm, whose claim does not hold: nothing is promised."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ class SBMF:
     variant
         `"proved"`: one vector after another, each drawn exactly and orthogonal to those before.
         `"gibbs"`: all at once by a Markov chain, which draws from nearly the right law and promises
-        nothing. `"published"`: the algorithm of the paper, whose claim does not hold.
+        nothing.
 
     Notes
     -----
@@ -111,8 +109,6 @@ class SBMF:
                 f"epsilon must be at most {LARGEST_RATE:,} for sbmf; got "
                 f"{float(pure_epsilon(limit)):,.6g}"
             )
-        if self.variant == "published":
-            self._published(public)
 
     def steps(self, public: GraphPublic, limit: Loss) -> tuple[PlanStep, ...]:
         """Return a line for the eigenvalues and one for the eigenvectors."""
@@ -120,10 +116,6 @@ class SBMF:
         def priced(epsilon: Fraction) -> Loss:
             return ApproxDP(epsilon, 0) if isinstance(limit, ApproxDP) else PureDP(epsilon)
 
-        if self.variant == "published":
-            what = f"{self.k} eigenpairs as published; the claim does not hold"
-            loss = priced(pure_epsilon(limit))
-            return (PlanStep(what=what, loss=loss, noise="unknown", error="unknown"),)
         first = eigenvalue_step(self.k, self._values, priced(pure_epsilon(limit) * VALUE_SHARE))
         if self.k == 0:
             return (first,)
@@ -143,9 +135,6 @@ class SBMF:
 
     def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
         """Ask for the eigenvalues, and for vectors one after another or all at once."""
-        if self.variant == "published":
-            said = yield Ask(budget, self._published(public), AdjacencyMatrix(), PAIRS)
-            return lambda: _published_parts(said)
         noisy = self._values.read((yield ask_eigenvalues(budget, self._values)))
         values = repaired_eigenvalues(noisy, public.nodes)
         if self.k == 0:
@@ -176,11 +165,6 @@ class SBMF:
         detectable = 2 * rates * values > len(vectors)
         return SpectralParts(values, with_signs(vectors), detectable, self._notes(detectable))
 
-    def _published(self, public: GraphPublic) -> PublishedSBMF:
-        return PublishedSBMF(
-            nodes=public.nodes, count=self.k, epsilon=pure_epsilon(self.limit), sweeps=SWEEPS
-        )
-
     def _chain(self, public: GraphPublic, values: Floats) -> BinghamChain:
         """Return the chain for noisy eigenvalues: weights ε·λ/2B, rounded towards zero."""
         told = tuple(Fraction(value) for value in values.tolist())
@@ -204,11 +188,3 @@ class SBMF:
         if lost:
             notes += (f"{lost} of the {self.k} vectors are expected to be mostly noise.",)
         return notes
-
-
-def _published_parts(said: NDArray[np.int64]) -> SpectralParts:
-    """Return the eigenpairs that the published algorithm said, the largest value first."""
-    pairs = np.asarray(said, dtype=np.float64) * 2.0**-GRID_BITS
-    order = np.argsort(-pairs[0], kind="stable")
-    vectors = with_signs(lowdin(pairs[1:, order]))
-    return SpectralParts(pairs[0, order], vectors, notes=(PUBLISHED,))

@@ -16,6 +16,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Program
+from sfumato.privacy.registry import find_published
 
 __all__ = ["Finishing", "SpectralMechanism", "SpectralParts", "mechanism_of", "variants_of"]
 
@@ -31,6 +32,8 @@ MECHANISMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "lnpp": ("sfumato.graph.lnpp:LNPP", ("proved", "global", "ptr", "published")),
     "sbmf": ("sfumato.graph.sbmf:SBMF", ("proved", "gibbs", "published")),
 }
+#: Mechanism → the class of its variant `"published"`, which is called in the same way.
+PUBLISHED = {"lnpp": "spectral_analysis:PublishedLNPP", "sbmf": "spectral_analysis:PublishedSBMF"}
 
 
 @dataclass(frozen=True)
@@ -109,5 +112,9 @@ def mechanism_of(mechanism: str, *, k: int, limit: Loss, variant: str) -> Spectr
         words = " or ".join(repr(name) for name in variants)
         raise ValueError(f"variant of the mechanism {mechanism!r} must be {words}; got {variant!r}")
     module, _, name = place.partition(":")
-    kind: Any = getattr(import_module(module), name)
+    kind: Any = (
+        find_published(PUBLISHED[mechanism])
+        if variant == "published"
+        else getattr(import_module(module), name)
+    )
     return cast(SpectralMechanism, kind(k=k, limit=limit, variant=variant))

@@ -10,18 +10,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.local.collected_graph import USUAL, CollectedGraph
-from sfumato.local.pair_estimates import MOST_DENSE, Guess, NodeCounts, PairEstimates
-from sfumato.local.printed_collection import PrintedCollection, counted
+from sfumato.local.pair_estimates import MOST_DENSE, PairEstimates
 from sfumato.local.queries import JoinedPairs
 from sfumato.mechanisms.pair_response import RandomizedPairs
-from sfumato.noise import generator
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.loss import PureDP
@@ -29,6 +26,7 @@ from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Flag, OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
+from sfumato.privacy.registry import find_published
 
 __all__ = ["GraphCollection", "laplace_epsilon"]
 
@@ -134,12 +132,11 @@ class GraphCollection(Method[Graph, CollectedGraph]):
     def program(self, public: GraphPublic, budget: Budget) -> Program[CollectedGraph]:
         """Ask for all pairs at once."""
         pairs = self.primitive(public)
-        published = self.variant == "published"
-        law = PrintedCollection(nodes=pairs.nodes, epsilon=pairs.epsilon) if published else pairs
-        said = yield Ask(budget, law, JoinedPairs(), PAIRS)
+        if self.variant == "published":
+            collect = find_published("randomized_response:collect_graph")
+            return (yield from collect(public, pairs, budget))
+        said = yield Ask(budget, pairs, JoinedPairs(), PAIRS)
         yield FINISH
-        if published:
-            return self._as_printed(public, said)
         told = PairEstimates(pairs, said)
         note = (
             "All counts are unbiased: one that is small beside its margin may be negative, and "
@@ -148,23 +145,3 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         return CollectedGraph(
             public, told.edges, told.degrees, told.triangles(), told.stars(2), notes=(note,)
         )
-
-    def _as_printed(self, public: GraphPublic, said: tuple[int, NDArray[Any]]) -> CollectedGraph:
-        """Return the counts of one graph with the true number of edges, as it was published."""
-        edges, output = int(said[0]), said[1]
-        told = PairEstimates(self.primitive(public), output)
-        # The choice of pairs is no secret; a release must be the same each time it is rebuilt.
-        pairs = told.reconstructed(generator(edges), edges=edges)
-        degrees, triangles = counted(pairs, public.nodes)
-        stars = degrees * (degrees - 1) / 2
-        unknown = math.nan
-        parts = [
-            NodeCounts(values, np.full(public.nodes, unknown), Guess(float(total), unknown))
-            for values, total in (
-                (degrees, 2 * edges),
-                (triangles, triangles.sum() / 3),
-                (stars, stars.sum()),
-            )
-        ]
-        note = "It has the true number of edges, and is not private."
-        return CollectedGraph(public, Guess(float(edges), unknown), *parts, notes=(note,))

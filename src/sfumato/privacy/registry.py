@@ -26,6 +26,16 @@ def register_place(name: str, place: str) -> None:
     _places[name] = place
 
 
+def find_published(place: str) -> Any:
+    """Return what a paper printed ('module:name' of `sfumato.published`), imported at first use.
+
+    That folder lies above the kinds of data: their methods name a published variant and never
+    import one.
+    """
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"sfumato.published.{module}"), name)
+
+
 def resolve(name: str) -> type[Any]:
     """Return the class of that name, or say that it is unknown."""
     if name not in _classes and name in _places:

@@ -13,13 +13,12 @@ from sfumato.privacy.loss import Number, pure_within
 from sfumato.privacy.parameters import SHARE, Constraint, Flag, OneOf, OrNone, is_list, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import Program
-from sfumato.regression import robust_published
+from sfumato.privacy.registry import find_published
 from sfumato.regression.design import sums_of
 from sfumato.regression.estimator import Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
-from sfumato.regression.published_queries import PublishedSums
 from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
@@ -151,7 +150,7 @@ class RobustLinearRegression(LinearMethod):
         if self.variant == "proved":
             return super().plan(public)
         self.check(public)
-        step = robust_published.step(self.loss())
+        step = find_published("robust_regression:describe_step")(self.loss())
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -163,18 +162,7 @@ class RobustLinearRegression(LinearMethod):
         """Ask as all linear methods do, or as the published pipeline did."""
         if self.variant == "proved":
             return super().program(public, budget)
-        return robust_published.fit_as_published(self._published(public), public, budget)
-
-    def _published(self, public: TablePublic) -> PublishedSums:
-        """Return what the pipeline asked as it was run."""
-        limit, _ = self.record_budget(public)
-        shares = PUBLISHED_SHARES if self.split is None else Parts(*self.split)
-        epsilon = pure_within(limit)
-        usual = robust_published.published_thresholds(float(epsilon))
-        return PublishedSums(
-            design=self.design(public),
-            epsilon=epsilon,
-            shares=shares,
-            rows=usual[0] if self.clip is None else float(Fraction(self.clip)),
-            answers=usual[1] if self.bound is None else float(Fraction(self.bound)),
+        fitted: Program[RegressionModel] = find_published("robust_regression:fit_as_published")(
+            self, public, budget
         )
+        return fitted

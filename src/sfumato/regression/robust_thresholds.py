@@ -21,7 +21,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.regression.bayesian import Statistics, noise_ridge
 from sfumato.regression.robust_sensitivity import Parts, joint
 
-__all__ = ["PUBLISHED_SHARES", "PUBLISHED_THRESHOLDS", "Thresholds", "best_thresholds"]
+__all__ = ["PUBLISHED_SHARES", "Thresholds", "best_thresholds"]
 
 Floats = NDArray[np.float64]
 
@@ -35,16 +35,6 @@ SPLITS = tuple(
 )
 #: The published shares of ε, found by a search on 500 records and 10 features.
 PUBLISHED_SHARES = Parts(Fraction(35, 100), Fraction(60, 100), Fraction(5, 100))
-#: The published thresholds for 500 records and 10 features, by ε.
-PUBLISHED_THRESHOLDS = {
-    0.1: (0.1, 0.1),
-    0.2: (0.2, 1.6),
-    0.5: (0.1, 0.2),
-    1.0: (0.1, 0.5),
-    2.0: (0.1, 0.3),
-    5.0: (0.1, 0.9),
-    10.0: (0.1, 1.1),
-}
 #: Correlations that differ by less than this are as good as one another.
 NEARLY = 0.005
 #: Sets of made-up records, draws of noise for each, and the most records and features of a set.

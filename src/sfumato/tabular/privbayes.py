@@ -23,10 +23,10 @@ from sfumato.privacy.loss import ZCDP, Number, pure_within
 from sfumato.privacy.parameters import SHARE, Flag, OneOf, OrNone, Positive, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Ask, Program
+from sfumato.privacy.registry import find_published
 from sfumato.tabular.agreement import holds
 from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.counting_method import rows_about
-from sfumato.tabular.disclosed import DisclosedCount
 from sfumato.tabular.encoding import ENCODINGS, Encoding
 from sfumato.tabular.network_model import MeasuredTable, NetworkModel
 from sfumato.tabular.noisy_tables import common_total
@@ -348,7 +348,11 @@ class PrivBayes(BinningMethod):
         spent = Fraction(0)
         rows = public.rows
         if rows is None and (self.published or self.needs_rows(public)):
-            added = DisclosedCount() if self.published else self.rows_noise(public)
+            added = (
+                find_published("privbayes:DisclosedCount")()
+                if self.published
+                else self.rows_noise(public)
+            )
             told = yield Ask(budget, added, Marginal(()), "rows")
             rows = int(told[0]) if self.published else max(1, int(told[0]))
             spent = Fraction(0) if self.published else self.rows_share

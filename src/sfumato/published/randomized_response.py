@@ -15,11 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.graph import GraphPublic
+from sfumato.local.collected_graph import CollectedGraph
+from sfumato.local.graph_collection import PAIRS
+from sfumato.local.pair_estimates import Guess, NodeCounts, PairEstimates
+from sfumato.local.queries import JoinedPairs
 from sfumato.mechanisms.pair_response import RandomizedPairs
+from sfumato.noise import generator
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, Measure
 from sfumato.privacy.primitive import Change, Primitive, require_whole
+from sfumato.privacy.program import FINISH, Ask, Program
 
-__all__ = ["PrintedCollection", "counted"]
+__all__ = ["PrintedCollection", "collect_graph", "count_triangles"]
 
 Positions = NDArray[np.int64]
 Printed = tuple[int, NDArray[np.uint8]]
@@ -84,7 +92,40 @@ class PrintedCollection(Primitive):
         return [(len(value), self._pairs.encode(value))]
 
 
-def counted(
+def collect_graph(
+    public: GraphPublic, pairs: RandomizedPairs, budget: Budget
+) -> Program[CollectedGraph]:
+    """Ask for all pairs and the number of edges; return the counts of one graph of so many edges.
+
+    Parameters
+    ----------
+    public, budget
+        As for every program.
+    pairs
+        The law of the reports.
+    """
+    law = PrintedCollection(nodes=pairs.nodes, epsilon=pairs.epsilon)
+    edges, said = yield Ask(budget, law, JoinedPairs(), PAIRS)
+    yield FINISH
+    edges = int(edges)
+    # The choice of pairs is no secret; a release must be the same each time it is rebuilt.
+    drawn = PairEstimates(pairs, said).reconstructed(generator(edges), edges=edges)
+    degrees, triangles = count_triangles(drawn, public.nodes)
+    stars = degrees * (degrees - 1) / 2
+    unknown = math.nan
+    parts = [
+        NodeCounts(values, np.full(public.nodes, unknown), Guess(float(total), unknown))
+        for values, total in (
+            (degrees, 2 * edges),
+            (triangles, triangles.sum() / 3),
+            (stars, stars.sum()),
+        )
+    ]
+    note = "It has the true number of edges, and is not private."
+    return CollectedGraph(public, Guess(float(edges), unknown), *parts, notes=(note,))
+
+
+def count_triangles(
     pairs: NDArray[np.int64], nodes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the degree of each node of a graph, and the triangles it is in.
