@@ -1,2 +1,17 @@
-"""What papers printed and does not hold, a module a paper: kept to be compared with and refuted.
+"""The museum of refuted claims: what papers printed, where the proof fails, a module a paper.
+
+A method reaches what is here by its `variant="published"` alone, which needs `accept_unproven=True`;
+its guarantee has the basis `published`, and no ledger books it. Methods name these modules through
+`sfumato.privacy.registry.find_published` and never import them, so nothing that is proved can rest
+on anything here.
+
+- `degree_correlation`: DP-1K and DP-2K (Wang and Wu, 2013)
+- `spectral_analysis`: LNPP and SBMF (Wang, Wu and Wu, 2013)
+- `randomized_response`: a graph collected edge by edge (Wang, Wu and Hu, 2016)
+- `privbayes`: the number of rows as it is (Zhang and others, 2014)
+- `robust_regression`: thresholds and means of the data (Nieminen, 2017)
+
+docs/refuted.md lists every printed claim that does not hold, with its counterexample;
+`python benchmarks/refuted.py` shows each of them. Where a published variant differs from the proved
+one by a constant only (the ladder of k-triangles), the constant stays with its method.
 """

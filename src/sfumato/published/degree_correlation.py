@@ -1,8 +1,16 @@
-"""DP-1K and DP-2K as they were published: noise on the bins that are occupied, and on no others.
+"""DP-1K and DP-2K: noise on the bins that are occupied, and on no others.
 
-They are kept to compare with and promise nothing: which degrees occur is told as it is, so a
-neighbour in which another degree occurs can be told apart for certain. Wang and Wu, "Preserving
-Differential Privacy in Degree-Correlation based Graph Generation", 2013.
+Wang and Wu, "Preserving Differential Privacy in Degree-Correlation based Graph Generation", 2013
+(Wang's dissertation of 2015, chapter 3).
+
+Printed: Laplace noise on how many nodes have each degree gives ε-DP (DP-1K), smooth noise on how
+many edges join each two degrees (ε, δ)-DP (DP-2K). Which bins get noise is not said; the sizes of
+the published graphs fit those that are occupied.
+
+It fails because which degrees occur is then told as it is. Two nodes, joined or not: no output is
+possible on both graphs, so the loss is infinite at ε = 1, and δ is 1. The bound of DP-2K is too
+small besides (docs/refuted.md: dp-1k, dp-2k, joint-degrees). `DKGraph` has noise on every bin of a
+public range.
 """
 
 from __future__ import annotations

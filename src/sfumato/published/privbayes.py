@@ -1,7 +1,15 @@
-"""A count told as it is, as some published methods do while they claim that it costs nothing.
+"""PrivBayes under add/remove: the number of rows told as it is.
 
-No proved method may use it. It exists so that a published variant goes through the same door, and
-so that an audit can point at the step that tells.
+Zhang, Cormode, Procopiuc, Srivastava and Xiao, "PrivBayes: Private Data Release via Bayesian
+Networks", 2014 (Zhang's thesis of 2016, chapter 3).
+
+Printed: PrivBayes is ε-DP (Theorem 3.1), neighbours being data sets of which one has a tuple more
+(Definition 2.1). Its proof replaces a tuple and keeps the number of rows.
+
+It fails because the number of rows sets the noise, the size of the network and the size of the
+output. No row against one: the loss is infinite at ε = 1 (docs/refuted.md: privbayes). With a
+public number of rows, under replace-one, the published variant holds and is booked as proved; under
+add/remove `PrivBayes` measures the number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,15 @@
-"""The collection of a graph as it was published: with its true number of edges, and not private.
+"""A graph collected by randomised response, and rebuilt with its true number of edges.
 
-It is kept so that the correction can be compared with it, and so that an audit can refute it
-(docs/proofs/graph-collection.md). Wang, Wu and Hu, "Using randomized response for differential
-privacy preserving data collection", 2016.
+Wang, Wu and Hu, "Using Randomized Response for Differential Privacy Preserving Data Collection",
+2016 (Wang's dissertation of 2015, section 7.6.4).
+
+Printed: every client reports its row of the adjacency matrix by randomised response, the server
+rebuilds a graph with as many edges as there are, and the graph is ε-DP.
+
+It fails because nobody but the data knows that number. Two nodes, joined or not: the loss is
+infinite at ε = 1. If both ends report, an edge is told twice and costs 2ε besides (docs/refuted.md:
+graph-collection, both-ends). `GraphCollection` estimates the number from the reports, of which
+there is one an edge.
 """
 
 from __future__ import annotations

@@ -1,9 +1,16 @@
-"""The robust regression as it was run: kept to be compared with and refuted, never for privacy.
+"""Robust regression with thresholds and means that are those of the private data.
 
-Rows are centred by their exact private means and clipped at multiples of private standard
-deviations, and the noise follows these thresholds. All of them leave as they are. A response that
-is 0 throughout gets no noise at all, so that a neighbour is told apart for certain (Nieminen,
-"Differentially Private Robust Linear Regression", 2017; Honkela and others, 2018).
+Nieminen, "Differentially Private Robust Linear Regression", 2017; Honkela, Das, Nieminen, Dikmen
+and Kaski, "Efficient differentially private learning improves drug sensitivity prediction", 2018.
+
+Printed: sums of products of clipped rows with Laplace noise are ε-DP, which holds for public
+thresholds. As it was run, rows are centred by their exact means and clipped at multiples of exact
+standard deviations, and the noise follows these thresholds.
+
+It fails because all of them are private. Two rows whose responses are 0, against 0 and 1: the
+first data set gets no noise on its responses at all, and the loss is infinite at ε = 1
+(docs/refuted.md: robust-regression). `RobustLinearRegression` has public thresholds. The fit that
+the published results rest on is here as well: a variational one that stops before it converges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,19 @@
-"""SBMF HEAD"""
+"""LNPP and SBMF: eigenvectors with noise of a private scale, and eigenpairs of a stopped chain.
+
+Wang, Wu and Wu, "Differential Privacy Preserving Spectral Graph Analysis", 2013 (Wang's
+dissertation of 2015, chapter 4).
+
+Printed for LNPP: noise of scale √n/(gap·ε) on an eigenvector is ε-DP. The gap is that of the
+private graph, and two Laplace laws of different scales have an unbounded ratio. One edge among 3
+nodes against a path: a loss of 23.6 at ε = 1 for an output 20 scales away. As a local bound √n/gap
+fails as well, from 5 nodes on.
+
+Printed for SBMF: eigenvalues with Gaussian noise of variance σ² cost k·σ³, and eigenvectors drawn
+at the rate α cost α·k²·λ₁. Gaussian noise has no pure loss, the claim grows with the noise, α
+follows the private λ₁, and the chain is stopped. One edge among 3 nodes against none: a loss of 104
+at ε = 6 for an eigenvalue of 40σ; both losses grow without bound (docs/refuted.md: lnpp,
+eigenvector, sbmf). `Spectrum` has what holds.
+"""
 
 from __future__ import annotations
 
