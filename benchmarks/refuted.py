@@ -43,6 +43,8 @@ from sfumato.tabular.privbayes import PrivBayes
 
 Edges = frozenset[tuple[int, int]]
 PUBLISHED: dict[str, Any] = {"variant": "published", "accept_unproven": True}
+#: Columns of two real numbers.
+REALS = {name: {"kind": "real", "low": -1, "high": 1, "bits": 8} for name in "xy"}
 #: The works, as the page names them.
 WANG = "Wang 2015"
 PAKDD = "Wang, Wu and Wu 2013"
@@ -267,7 +269,7 @@ def square() -> tuple[float, float]:
     f"{WANG}, Results 2–4",
     "with b_ij summed over all nodes, c_ij(s) is smooth: c(2) here is at most c(3) there",
     "4 nodes: one edge, and none",
-    "c(2) of one edge",
+    "smooth bound",
 )
 def half_triangles() -> tuple[float, float]:
     one: Edges = frozenset({(0, 1)})
@@ -634,6 +636,18 @@ def sparse_values() -> tuple[float, float]:
     return 1, math.log(answers([1] * 3, said, 0, last=1.0) / answers([2] * 3, said, 0, last=1.0))
 
 
+@exhibit(
+    "sparse-signs",
+    f"{ZHANG}, Lemma 4.5, read for any queries of sensitivity 1",
+    "bits up to the first above, with noise of scale 2/ε on threshold and counts, are ε-DP",
+    "threshold 0: 2 queries that rise from 0 to 1, said to be below, then one that falls from 1 "
+    "to 0, said to be above",
+)
+def sparse_signs() -> tuple[float, float]:
+    said = [0, 0, 1]
+    return 1, math.log(answers([0, 0, 1], said, 0) / answers([1, 1, 0], said, 0))
+
+
 # Zhu.
 
 
@@ -660,8 +674,7 @@ def wavelet_range() -> tuple[float, float]:
     "2 rows, the same but for one response: (0, 0), and (0, 1)",
 )
 def robust_regression() -> tuple[float, float]:
-    columns = {name: {"kind": "real", "low": -1, "high": 1, "bits": 8} for name in "xy"}
-    schema = Schema.from_dict(columns, relation="replace_one")
+    schema = Schema.from_dict(REALS, relation="replace_one")
     here, there = (
         Table(pl.DataFrame({"x": [0.5, -0.5], "y": responses}), schema)
         for responses in ([0.0, 0.0], [0.0, 1.0])

@@ -38,6 +38,8 @@ DEGREE_SHARE = {
     "histogram": Fraction(9, 10),
     "grouped": Fraction(3, 4),
 }
+#: The published variant of each order that has one.
+PUBLISHED = {1: "degree_correlation:PublishedDegrees", 2: "degree_correlation:PublishedJoint"}
 #: Degrees up to this are told apart, if nothing is said.
 USUAL_CAP = {2: 100, 3: 12}
 
@@ -158,8 +160,7 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         """Return the way in which the graph is measured."""
         limit, _ = self.record_budget(public)
         if self._published:
-            name = "PublishedDegrees" if self.order == 1 else "PublishedJoint"
-            printed: DKPart = find_published(f"degree_correlation:{name}")(limit)
+            printed: DKPart = find_published(PUBLISHED[self.order])(limit)
             return printed
         share = self.degree_share or DEGREE_SHARE.get(self._chosen)
         if isinstance(limit, ApproxDP):

@@ -1,9 +1,9 @@
 """The museum of refuted claims: what papers printed, where the proof fails, a module a paper.
 
-A method reaches what is here by its `variant="published"` alone, which needs `accept_unproven=True`;
-its guarantee has the basis `published`, and no ledger books it. Methods name these modules through
-`sfumato.privacy.registry.find_published` and never import them, so nothing that is proved can rest
-on anything here.
+A method reaches what is here by `variant="published"` alone, which needs `accept_unproven=True`.
+The guarantee then has the basis `published`, and no ledger books it. Methods name these modules
+through `sfumato.privacy.registry.find_published` and never import them, so that nothing proved can
+rest on them.
 
 - `degree_correlation`: DP-1K and DP-2K (Wang and Wu, 2013)
 - `spectral_analysis`: LNPP and SBMF (Wang, Wu and Wu, 2013)
