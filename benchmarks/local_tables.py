@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from local_central import central_share_variance
 from sfumato.local import LaplaceResponse, RandomizedResponse, chi_squared, compare
 from sfumato.local.axes import AxisLaws, FlatLaw
-from sfumato.local.central import central_share_variance
 from sfumato.local.compare import loss_of_guesses, variance_of_shares
 from sfumato.local.contingency import table_of_counts
 from sfumato.local.estimation import shares_of_counts

@@ -19,15 +19,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+import regression_baselines as baselines
 import sfumato as sf
 from regression_data import DRUGS, drug_responses, fold, normalised, order, synthetic
+from regression_search import published_search
 from sfumato.evaluate.regression_metrics import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.robust_regression import advi_compat, published_scales
-from sfumato.regression import baselines
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.published_search import published_search
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
 from sfumato.regression.robust_thresholds import (

@@ -11,7 +11,7 @@ from scipy import stats
 
 from sfumato import noise
 from sfumato.audit import Pair, audit, canonical_pairs, examine
-from sfumato.audit.events import best_threshold, loss_shown, lower, upper
+from sfumato.audit.events import best_thresholds, loss_shown, lower, upper
 from sfumato.audit.features import Encoder, flatten
 from sfumato.audit.sampling import NotReproducible
 from sfumato.mechanisms.laplace import GeometricNoise
@@ -242,7 +242,7 @@ def test_the_encoder_gives_rows_of_one_width():
 
 def test_the_best_threshold_is_found_on_a_plain_example():
     here, there = np.array([0.0] * 50 + [1.0] * 50), np.array([0.0] * 99 + [1.0])
-    threshold, shown = best_threshold(here, there, risk=0.01, delta=0.0)
+    ((threshold, shown),) = best_thresholds(here, there, risk=0.01, deltas=(0.0,))
     assert threshold == 1.0
     assert shown == pytest.approx(loss_shown(lower(50, 100, 0.01), upper(1, 100, 0.01), 0.0))
     assert math.isfinite(shown)

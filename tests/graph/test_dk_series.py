@@ -9,14 +9,12 @@ from hypothesis import given, settings
 
 from sfumato.graph.dk_series import (
     degree_counts,
-    degree_distance,
     degrees_of,
     joint_degrees,
-    joint_distance,
     triangle_count,
-    triple_distance,
     triples,
 )
+from tests.graph.distances import degree_distance, joint_distance, triple_distance
 from tests.graph.dk_graphs import SHAPES, WORKED, as_pairs, is_simple
 from tests.graph.graphs import random_graphs
 

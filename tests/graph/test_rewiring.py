@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from sfumato.graph.dk_series import (
     degrees_of,
     joint_degrees,
-    joint_distance,
     triangle_count,
-    triple_distance,
     triples,
 )
 from sfumato.graph.joint_degrees import joint_graph
@@ -21,6 +19,7 @@ from sfumato.graph.rewiring import rewired, toward_triangles, toward_triples
 from sfumato.graph.stub_matching import matched_graph
 from sfumato.graph.stubs import Stubs
 from sfumato.graph.triple_surplus import surplus
+from tests.graph.distances import joint_distance, triple_distance
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import random_graphs
 

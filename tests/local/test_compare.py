@@ -4,6 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.local_central import (
+    central_share_variance,
+    smooth_laplace_error,
+    smooth_share_variance,
+    smooth_triangle_bound,
+    triangle_sensitivity,
+)
 
 from sfumato.local import (
     HadamardResponse,
@@ -15,13 +22,6 @@ from sfumato.local import (
     compare,
     guess_answers,
     posterior,
-)
-from sfumato.local.central import (
-    central_share_variance,
-    smooth_laplace_error,
-    smooth_share_variance,
-    smooth_triangle_bound,
-    triangle_sensitivity,
 )
 from sfumato.local.compare import loss_of_guesses, variance_of_shares
 from sfumato.local.posterior import confusion, guesses

@@ -14,7 +14,6 @@ from sfumato.mechanisms.graphical.elimination import TooLarge, eliminate
 from sfumato.mechanisms.graphical.fitting import total_of
 from sfumato.mechanisms.graphical.growth_kernels import grown_cells, joinable
 from sfumato.mechanisms.graphical.junction import (
-    cells_of,
     cliques_of,
     columns_in,
     junction_tree,
@@ -70,6 +69,11 @@ def test_compiled_growth_agrees_with_triangulation(base, more):
     for columns, cells in zip(more, grown, strict=True):
         masks = [mask_of(c) for c in [*base, columns]]
         assert cells == cells_of(SIZES, cliques_of(SIZES, masks))
+
+
+def cells_of(sizes, masks):
+    """How many cells the cliques have together."""
+    return sum(prod(sizes[column] for column in columns_in(mask)) for mask in masks)
 
 
 def test_compiled_growth_agrees_with_triangulation_of_more_columns_than_bits_in_a_word():

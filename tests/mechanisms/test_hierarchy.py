@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.mechanisms.hierarchy import Hierarchy, average_range_variance, optimal_fan_out
-from sfumato.mechanisms.strategy import all_ranges, expected_error
+from tests.mechanisms.strategy import all_ranges, expected_error
 
 shapes = st.tuples(st.integers(1, 30), st.integers(2, 6))
 

@@ -13,7 +13,7 @@ from sfumato.mechanisms.choose import Choose, ChooseSeveral, permute_and_flip_lo
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.knorm import KNormNoise
 from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
-from sfumato.mechanisms.real import RealGaussian, RealLaplace, units_of
+from sfumato.mechanisms.real import RealLaplace, units_of
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
 from tests.mechanisms.opened import opened
 
@@ -251,12 +251,6 @@ class TestReals:
             there = here + step / np.abs(step).sum() * (1 - 1e-12)
             units = [to_units(v, exponent=real.exponent) for v in (here, there)]
             assert real.primitive().change(*units).holds
-
-    def test_gaussian_on_reals(self):
-        real = RealGaussian(shape=(5,), squared_sensitivity=Fraction(2), rho=Fraction(1, 10))
-        primitive = real.primitive()
-        deviation = primitive.standard_deviation * 2.0**real.exponent
-        assert deviation == pytest.approx(math.sqrt(10), rel=1e-3)
 
     def test_nothing_is_refused_for_what_the_data_are(self):
         real = RealLaplace(shape=(4,), sensitivity=ONE, epsilon=ONE)

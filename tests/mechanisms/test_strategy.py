@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sfumato.mechanisms.privelet import haar
-from sfumato.mechanisms.strategy import (
+from tests.mechanisms.strategy import (
     all_ranges,
     direct_error,
     expected_error,

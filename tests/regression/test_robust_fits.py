@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks import regression_baselines as baselines
+from benchmarks.regression_search import published_search
 
 from sfumato.evaluate.regression_metrics import (
     concordance,
@@ -14,7 +16,6 @@ from sfumato.evaluate.regression_metrics import (
 )
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.robust_regression import advi_compat, normalised
-from sfumato.regression import baselines
 from sfumato.regression.bayesian import (
     Statistics,
     fixed_precisions,
@@ -24,7 +25,6 @@ from sfumato.regression.bayesian import (
 )
 from sfumato.regression.clipping import gain, second_moment
 from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.published_search import published_search
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import best_thresholds, laplace_scales
 

@@ -3,8 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.schema import Schema
-from sfumato.data.table import TablePublic
 from sfumato.tabular.simple_models import (
     DenseModel,
     ProductModel,
@@ -13,7 +11,6 @@ from sfumato.tabular.simple_models import (
     probabilities,
     spread,
     sum_to,
-    uniform_model,
 )
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=8)
@@ -61,12 +58,6 @@ def test_rows_are_drawn_with_their_probabilities(dense):
     # Six deviations of each share: a false alarm in less than a million.
     assert (np.abs(seen - cells) <= 6 * np.sqrt(cells / 40_000)).all()
     assert model.draw(0, np.random.default_rng(3)).shape == (0, 3)
-
-
-def test_a_model_of_nothing_but_the_schema_is_uniform():
-    public = TablePublic.of(Schema.from_dict({"a": [False, True], "b": ["x", "y", "z"]}))
-    np.testing.assert_allclose(uniform_model(public).marginal((1, 0)), np.full((3, 2), 1 / 6))
-    assert [part.columns for part in uniform_model(public).network.parts] == [(0,), (1,)]
 
 
 def test_signed_tables_are_clipped_after_they_are_summed():

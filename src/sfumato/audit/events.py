@@ -80,13 +80,6 @@ class Event:
     threshold: float
 
 
-def best_threshold(
-    here: Floats, there: Floats, *, risk: float, delta: float
-) -> tuple[float, float]:
-    """Return the threshold whose event shows the largest loss on these samples, and that loss."""
-    return best_thresholds(here, there, risk=risk, deltas=(delta,))[0]
-
-
 def best_thresholds(
     here: Floats, there: Floats, *, risk: float, deltas: Sequence[float]
 ) -> list[tuple[float, float]]:

@@ -1,8 +1,9 @@
 """Private quantiles by the exponential mechanism.
 
-Two forms: over a public list of candidates, which may be as generous as one likes (the rank error
-grows with the logarithm of their number only), and over every point of a public range, grouped by
-the intervals between the sorted data. The candidates and the range are public; this module may
+Over a public list of candidates, which may be as generous as one likes (the rank error grows with
+the logarithm of their number only), a kind of data scores them and `Choose` chooses; here is what
+one record can do to the scores. `IntervalQuantile` chooses among all points of a public range,
+grouped by the intervals between the sorted data. Candidates and range are public; this module may
 never read them off the data. Proof: docs/proofs/quantile.md.
 """
 
@@ -14,31 +15,22 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.mechanisms.choose import Choose
 from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.mechanisms.weighted_choice import group_log_probabilities, weighted_choice
-from sfumato.noise.grid import to_units
-from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive, require_whole
 
-__all__ = [
-    "IntervalQuantile",
-    "measure_interval_quantile",
-    "measure_quantile",
-    "quantile_scores",
-    "quantile_sensitivity",
-]
+__all__ = ["IntervalQuantile", "quantile_sensitivity"]
 
 Number = int | float | str | Fraction
 
 
 def quantile_sensitivity(quantile: Number, relation: Relation) -> int:
-    """Return how far one record moves a score of `quantile_scores`.
+    """Return how far one record moves a score −|(b−a)·#{≤ c} − a·#{> c}| of a candidate c.
 
     Parameters
     ----------
@@ -55,82 +47,6 @@ def quantile_sensitivity(quantile: Number, relation: Relation) -> int:
     part = _checked_quantile(quantile)
     above, whole = part.numerator, part.denominator
     return whole if relation is Relation.REPLACE_ONE else max(above, whole - above)
-
-
-def one_by_one(values: ArrayLike) -> NDArray[np.float64]:
-    """Return values as floats, each read by itself; what is no number counts as 0."""
-    return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0)
-
-
-def quantile_scores(
-    values: ArrayLike, candidates: ArrayLike, quantile: Number
-) -> NDArray[np.int64]:
-    """Return how well each candidate splits the values: −|(b−a)·#{≤ c} − a·#{> c}|.
-
-    Parameters
-    ----------
-    values
-        The private values, one a record.
-    candidates
-        The public candidates, in any order.
-    quantile
-        The quantile a/b that is looked for.
-
-    Notes
-    -----
-    These are b times the scores −|(1−q)·#{≤ c} − q·#{> c}|, which need no number of records.
-
-    Examples
-    --------
-    >>> quantile_scores([1, 2, 3, 4], [0, 2, 4], 0.5).tolist()
-    [-4, 0, -4]
-    """
-    part = _checked_quantile(quantile)
-    # Every value is read as a float by itself; a type inferred from all of them would let one
-    # record change how the others are read.
-    data = np.sort(one_by_one(values))
-    places = np.asarray(candidates, dtype=np.float64)
-    at_most = np.searchsorted(data, places, side="right").astype(np.int64)
-    return _rank_scores(at_most, data.size, part)
-
-
-def measure_quantile(
-    budget: Budget,
-    values: ArrayLike,
-    *,
-    candidates: ArrayLike,
-    quantile: Number,
-    epsilon: Fraction,
-    label: str,
-) -> int:
-    """Choose the candidate nearest to a quantile, and return its place in the list.
-
-    Parameters
-    ----------
-    budget
-        What pays for it; its relation decides the sensitivity.
-    values
-        The private values, one a record.
-    candidates
-        The public candidates.
-    quantile
-        The quantile that is looked for.
-    epsilon
-        The pure loss of the choice.
-    label
-        The name of the choice in the transcript.
-
-    Notes
-    -----
-    Privacy: ε-DP by permute-and-flip, whose output alone is returned.
-    """
-    scores = quantile_scores(values, candidates, quantile)
-    primitive = Choose(
-        candidates=scores.size,
-        sensitivity=Fraction(quantile_sensitivity(quantile, budget.relation)),
-        epsilon=epsilon,
-    )
-    return int(budget.measure(primitive, scores, label=label))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,54 +149,6 @@ class IntervalQuantile(Primitive):
         widths = np.diff(starts, append=self.high + 1)
         at_most = np.searchsorted(data, starts, side="right").astype(np.int64)
         return starts, widths, _rank_scores(at_most, data.size, self.quantile)
-
-
-def measure_interval_quantile(
-    budget: Budget,
-    values: ArrayLike,
-    *,
-    low: float,
-    high: float,
-    grid_exponent: int,
-    quantile: Number,
-    epsilon: Fraction,
-    label: str,
-) -> float:
-    """Choose a quantile of real numbers among all points of a grid from low to high.
-
-    Parameters
-    ----------
-    budget
-        What pays for it; its relation decides the sensitivity.
-    values
-        The private values, one a record; those outside the range count as its ends.
-    low, high
-        The public range.
-    grid_exponent
-        The public e: answers are multiples of 2^e.
-    quantile
-        The quantile that is looked for.
-    epsilon
-        The pure loss of the choice.
-    label
-        The name of the choice, counted in steps of the grid, in the transcript.
-
-    Notes
-    -----
-    Privacy: each value is cut and rounded by itself, which keeps neighbours neighbours; the choice
-    is `IntervalQuantile`, ε-DP.
-    """
-    ends = to_units([low, high], exponent=grid_exponent).tolist()
-    primitive = IntervalQuantile(
-        low=ends[0],
-        high=ends[1],
-        quantile=_checked_quantile(quantile),
-        epsilon=epsilon,
-        relation=budget.relation,
-    )
-    numbers = np.clip(one_by_one(values), low, high)
-    chosen = budget.measure(primitive, to_units(numbers, exponent=grid_exponent), label=label)
-    return math.ldexp(int(chosen), grid_exponent)
 
 
 def _rank_scores(at_most: NDArray[np.int64], records: int, quantile: Fraction) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Noise on real numbers with a public scale: round to a public grid, then noise in whole steps.
 
-A `RealLaplace` or `RealGaussian` is not a primitive of its own: it chooses a grid by public figures
-and an integer primitive whose sensitivity is larger by what rounding can add. Queries round private
+A `RealLaplace` is not a primitive of its own: it chooses a grid by public figures and an integer
+primitive whose sensitivity is larger by what rounding can add. Queries round private
 values to that grid by `units_of` (docs/proofs/noisy-counts.md). Nothing here may choose a grid from
 private values.
 """
@@ -16,15 +16,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.noise.grid import (
     grid_for,
     rounded_l1_sensitivity,
-    rounded_l2_sensitivity_squared,
     to_units,
 )
-from sfumato.privacy.rounding import sqrt_down
 
 Floats = NDArray[np.float64]
 
@@ -86,47 +83,6 @@ class RealLaplace:
             self.sensitivity, dimension=max(prod(self.shape), 1), exponent=self.exponent
         )
         return GeometricNoise(shape=self.shape, sensitivity=Fraction(steps), epsilon=self.epsilon)
-
-    def read(self, output: NDArray[np.int64]) -> Floats:
-        """Return what a transcript's output stands for."""
-        return from_units(output, self.exponent)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RealGaussian:
-    """Gaussian noise on a vector of reals.
-
-    Parameters
-    ----------
-    shape
-        The public shape of the values.
-    squared_sensitivity
-        A bound on the squared L2 distance of the values of neighbouring data.
-    rho
-        The zero-concentrated loss.
-
-    Notes
-    -----
-    Privacy: as for `RealLaplace`, with the squared L2 sensitivity of rounded values and discrete
-    Gaussian noise.
-    """
-
-    shape: tuple[int, ...]
-    squared_sensitivity: Fraction
-    rho: Fraction
-
-    @property
-    def exponent(self) -> int:
-        """The grid: values are rounded to multiples of 2 to this power."""
-        finest = min(self.squared_sensitivity, self.squared_sensitivity / (2 * self.rho))
-        return grid_for(sqrt_down(finest) / max(prod(self.shape), 1), precision=PRECISION)
-
-    def primitive(self) -> GaussianNoise:
-        """Return the integer primitive that is paid for."""
-        steps = rounded_l2_sensitivity_squared(
-            self.squared_sensitivity, dimension=max(prod(self.shape), 1), exponent=self.exponent
-        )
-        return GaussianNoise(shape=self.shape, squared_sensitivity=Fraction(steps), rho=self.rho)
 
     def read(self, output: NDArray[np.int64]) -> Floats:
         """Return what a transcript's output stands for."""

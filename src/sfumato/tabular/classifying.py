@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sfumato.data.table import Table, TablePublic
-from sfumato.privacy.loss import Number, PureDP
+from sfumato.privacy.loss import Number
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import Labels, Name, parameter
 from sfumato.tabular.classifier import Classifier
@@ -47,9 +47,3 @@ class ClassifyingMethod(Method[Table, Classifier]):
         """Raise where the target or a value of it is unknown."""
         super().check(public)
         self.task(public)
-
-    def record_loss(self, public: TablePublic) -> PureDP:
-        """Return the loss for one record."""
-        limit, _ = self.record_budget(public)
-        assert isinstance(limit, PureDP)
-        return limit

@@ -13,11 +13,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.table import TablePublic
 from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Network, Part
 
-__all__ = ["DenseModel", "ProductModel", "SignedModel", "clipped", "probabilities", "uniform_model"]
+__all__ = ["DenseModel", "ProductModel", "SignedModel", "clipped", "probabilities"]
 
 Floats = NDArray[np.float64]
 
@@ -93,16 +92,6 @@ class ProductModel:
         for number, column in enumerate(self.columns):
             codes[:, number] = _drawn(column, rows, generator)
         return codes
-
-
-def uniform_model(public: TablePublic) -> ProductModel:
-    """Return the model that knows the schema alone: every combination is equally likely.
-
-    Notes
-    -----
-    Privacy: no data are touched, so it costs nothing.
-    """
-    return ProductModel([np.full(size, 1.0 / size) for size in public.sizes])
 
 
 class DenseModel:

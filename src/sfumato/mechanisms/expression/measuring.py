@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from sfumato.mechanisms.expression.noises import Noise
 from sfumato.mechanisms.expression.queries import UnitQuery
@@ -20,31 +20,7 @@ from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.program import Ask, Program
 
-__all__ = ["MeasuredUnits", "Statistic", "UnitPlan", "measure_units", "plan_units"]
-
-
-class Statistic(Protocol):
-    """What a data kind knows about a unit statistic."""
-
-    @property
-    def needs_delta(self) -> bool:
-        """Whether its noise costs a part of δ. Public."""
-
-    @property
-    def spread(self) -> float:
-        """How wide its noise is likely to be at ε = 1. Public."""
-
-    def primitive(self, epsilon: Fraction, delta: Fraction | None) -> Primitive:
-        """Return the primitive that measures it. Public."""
-
-    def given(self, data: Any, primitive: Any) -> Any:
-        """Return what the primitive looks at. Private."""
-
-    def read(self, primitive: Any, said: Any) -> Any:
-        """Return the noisy value, a number or an array, from what the primitive said."""
-
-    def noise(self, primitive: Any) -> Noise:
-        """Return what is publicly known about the noise."""
+__all__ = ["MeasuredUnits", "UnitPlan", "measure_units", "plan_units"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-__all__ = ["JunctionTree", "cells_of", "cliques_of", "columns_in", "junction_tree", "mask_of"]
+__all__ = ["JunctionTree", "cliques_of", "columns_in", "junction_tree", "mask_of"]
 
 Set = tuple[int, ...]
 
@@ -69,11 +69,6 @@ def cliques_of(sizes: Sequence[int], masks: Iterable[int]) -> list[int]:
 
 def _product(mask: int, sizes: Sequence[int]) -> int:
     return prod(sizes[column] for column in columns_in(mask))
-
-
-def cells_of(sizes: Sequence[int], masks: Iterable[int]) -> int:
-    """Return how many cells the cliques have together."""
-    return sum(_product(mask, sizes) for mask in masks)
 
 
 @dataclass(frozen=True)
