@@ -37,7 +37,8 @@ from sfumato.local.compare import loss_of_guesses
 from sfumato.local.graph_collection import GraphCollection
 from sfumato.mechanisms.ladder import LadderInput, LadderNoise
 from sfumato.privacy.loss import ApproxDP
-from sfumato.published.degree_correlation import OccupiedBins, OccupiedJointDegrees
+from sfumato.published.degree_correlation import OccupiedBins
+from sfumato.published.queries import OccupiedJointDegrees
 from sfumato.regression.robust_regression import RobustLinearRegression
 from sfumato.tabular.privbayes import PrivBayes
 

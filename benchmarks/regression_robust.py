@@ -25,7 +25,8 @@ from regression_data import DRUGS, drug_responses, fold, normalised, order, synt
 from regression_search import published_search
 from sfumato.evaluate.regression_metrics import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
-from sfumato.published.robust_regression import advi_compat, published_scales
+from sfumato.published.queries import published_scales
+from sfumato.published.robust_regression import advi_compat
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.noise_aware import Clipped, noise_aware
 from sfumato.regression.robust_sensitivity import Parts

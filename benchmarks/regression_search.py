@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sfumato.regression.published_queries import normalised
 
+from sfumato.published.queries import normalised
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 

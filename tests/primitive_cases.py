@@ -47,11 +47,12 @@ from sfumato.mechanisms.sparse_vector import AboveThreshold
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP, Unpriced
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
-from sfumato.published.degree_correlation import OccupiedBins, OccupiedInput
+from sfumato.published.degree_correlation import OccupiedBins
 from sfumato.published.privbayes import DisclosedCount
+from sfumato.published.queries import GapVector, OccupiedInput, PublishedInput
 from sfumato.published.randomized_response import PrintedCollection
-from sfumato.published.robust_regression import PublishedInput, PublishedStatistics
-from sfumato.published.spectral_analysis import GapNoise, GapVector, LowRankChain
+from sfumato.published.robust_regression import PublishedStatistics
+from sfumato.published.spectral_analysis import GapNoise, LowRankChain
 
 ONE = Fraction(1)
 NONE = np.zeros((0, 1), dtype=np.int64)

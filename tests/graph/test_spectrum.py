@@ -29,7 +29,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import ApproxDP, PureDP
 from sfumato.privacy.primitive import Change
 from sfumato.privacy.record import record, replay
-from sfumato.published.spectral_analysis import GapNoise
+from sfumato.published.queries import printed_scale
 from tests.graph.graphs import graph
 from tests.method_suite import AuditSuite, MethodSuite
 
@@ -317,9 +317,9 @@ def test_the_printed_lnpp_is_refuted_by_replay_and_refused_by_ledgers(tmp_path):
 
 
 def test_the_printed_scale_is_that_of_the_paper_and_never_infinite():
-    printed = GapNoise(dimension=4, radius=1000, epsilon=2)
-    assert printed.printed_scale(5.0) == 200
-    assert printed.printed_scale(0.0) == printed.printed_scale(1e-9) == 1024 * 1000
+    assert printed_scale(4, 1000, Fraction(2), 5.0) == 200
+    for gap in (0.0, 1e-9):
+        assert printed_scale(4, 1000, Fraction(2), gap) == 1024 * 1000
 
 
 def ptr(delta="1/1000000", k=1, epsilon=400):

@@ -15,7 +15,8 @@ from sfumato.evaluate.regression_metrics import (
     weighted_concordance,
 )
 from sfumato.privacy.guarantee import Relation
-from sfumato.published.robust_regression import advi_compat, normalised
+from sfumato.published.queries import normalised
+from sfumato.published.robust_regression import advi_compat
 from sfumato.regression.bayesian import (
     Statistics,
     fixed_precisions,

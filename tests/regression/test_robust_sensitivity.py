@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sfumato.privacy.guarantee import Relation
-from sfumato.published.robust_regression import published_scales
+from sfumato.published.queries import published_scales
 from sfumato.regression.robust_sensitivity import Parts, joint, joint_many, sparse
 from sfumato.regression.robust_statistics import Box, published_split
 from sfumato.regression.rows import ANSWER

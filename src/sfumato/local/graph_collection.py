@@ -134,7 +134,8 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         pairs = self.primitive(public)
         if self.variant == "published":
             collect = find_published("randomized_response:collect_graph")
-            return (yield from collect(public, pairs, budget))
+            printed: CollectedGraph = yield from collect(public, pairs, budget)
+            return printed
         said = yield Ask(budget, pairs, JoinedPairs(), PAIRS)
         yield FINISH
         told = PairEstimates(pairs, said)

@@ -10,6 +10,7 @@ rest on them.
 - `randomized_response`: a graph collected edge by edge (Wang, Wu and Hu, 2016)
 - `privbayes`: the number of rows as it is (Zhang and others, 2014)
 - `robust_regression`: thresholds and means of the data (Nieminen, 2017)
+- `queries`: what all of them ask of private data, apart from their programs
 
 docs/refuted.md lists every printed claim that does not hold, with its counterexample;
 `python benchmarks/refuted.py` shows each of them. Where a published variant differs from the proved

@@ -19,34 +19,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.data.table import Table, TablePublic
+from sfumato.data.table import TablePublic
 from sfumato.noise.heavy import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Change, Primitive, require_array
-from sfumato.privacy.program import FINISH, Ask, Program, Query
+from sfumato.privacy.program import FINISH, Ask, Program
+from sfumato.published.queries import PublishedInput, PublishedSums
 from sfumato.regression.bayesian import RATE, SHAPE, Statistics
-from sfumato.regression.design import UNIT, Design
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.robust_regression import RobustLinearRegression
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 
 __all__ = [
-    "PublishedInput",
     "PublishedStatistics",
     "advi_compat",
     "describe_step",
     "fit_as_published",
-    "normalised",
-    "published_scales",
 ]
 
 Floats = NDArray[np.float64]
@@ -73,79 +70,6 @@ def published_thresholds(epsilon: float) -> tuple[float, float]:
     """Return the published thresholds for the nearest ε, of 500 records and 10 features."""
     nearest = min(PUBLISHED_THRESHOLDS, key=lambda known: abs(math.log(known / epsilon)))
     return PUBLISHED_THRESHOLDS[nearest]
-
-
-def normalised(rows: Floats) -> Floats:
-    """Return rows less their means, brought to a length of 1; a row of zeros stays one."""
-    if not len(rows):
-        return rows
-    centred = rows - rows.mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
-    return np.asarray(centred / np.where(lengths > 0, lengths, 1.0))
-
-
-def published_scales(
-    dimension: int, rows: float, answers: float, shares: Parts, epsilon: float
-) -> tuple[float, float, float]:
-    """Return the published scales of noise for thresholds of rows and answers."""
-    p = dimension
-    return (
-        p * (p + 1) * rows**2 / (float(shares.matrix) * epsilon),
-        2 * p * rows * answers / (float(shares.products) * epsilon),
-        answers**2 / (float(shares.square) * epsilon),
-    )
-
-
-class PublishedInput(NamedTuple):
-    """Exact statistics, the scale of the noise on each, and what leaves as it is. All private."""
-
-    statistics: tuple[float, ...]
-    scales: tuple[float, ...]
-    told: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class PublishedSums(Query):
-    """Statistics of rows that are centred and clipped by what is private about all of them.
-
-    Parameters
-    ----------
-    design
-        How records become features.
-    epsilon
-        What it is said to cost.
-    shares
-        Shares of ε of the three statistics.
-    rows, answers
-        Thresholds in private standard deviations.
-    """
-
-    design: Design
-    epsilon: Fraction
-    shares: Parts
-    rows: float
-    answers: float
-
-    def answer(self, data: Table) -> PublishedInput:
-        """Return the statistics, with means and thresholds."""
-        blocks = list(self.design.blocks(data))
-        p = self.design.dimension
-        x = np.concatenate([part / UNIT for part, _ in blocks] or [np.zeros((0, p))])
-        y = np.concatenate([part / UNIT for _, part in blocks] or [np.zeros(0)])
-        means = x.mean(axis=0) if len(x) else np.zeros(p)
-        middle = float(y.mean()) if len(y) else 0.0
-        lengths = np.linalg.norm(x - means, axis=1)
-        usual = float(lengths.mean()) if len(x) else 0.0
-        rows, answers = normalised(x), y - middle
-        bound = self.rows * float(rows.std(ddof=1)) if rows.size > 1 else 0.0
-        other = self.answers * float(answers.std(ddof=1)) if len(y) > 1 else 0.0
-        true = Statistics.of(np.clip(rows, -bound, bound), np.clip(answers, -other, other))
-        scales = published_scales(p, bound, other, self.shares, float(self.epsilon))
-        upper = true.xx[np.triu_indices(p)]
-        flat = (*upper.tolist(), *true.xy.tolist(), true.yy)
-        every = np.repeat(scales, [upper.size, p, 1])
-        told = (*means.tolist(), middle, usual, float(len(y)))
-        return PublishedInput(flat, tuple(every.tolist()), told)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,20 +20,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
-from sfumato.data.graph import Graph, GraphPublic
-from sfumato.graph.eigen import in_steps, lowdin, with_signs
+from sfumato.data.graph import GraphPublic
+from sfumato.graph.eigen import lowdin, with_signs
 from sfumato.graph.eigenvalue_noise import eigenvalue_noise
 from sfumato.graph.lnpp import LNPP
 from sfumato.graph.pair_spectrum import pure_epsilon
 from sfumato.graph.sbmf import SBMF, SWEEPS
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
-from sfumato.graph.spectral_queries import AdjacencyMatrix, leading_spectrum
+from sfumato.graph.spectral_queries import AdjacencyMatrix
 from sfumato.mechanisms.bingham import GRID_BITS, MOST_DIMENSIONS
 from sfumato.mechanisms.bingham_chain import random_frame, sweep
 from sfumato.mechanisms.bingham_law import log_mean_exponential
@@ -44,12 +44,12 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.primitive import Change, Primitive, require_array, require_integers
-from sfumato.privacy.program import Ask, Program, Query
+from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.rounding import sqrt_up
+from sfumato.published.queries import GapVector, PrintedEigenvector
 
 __all__ = [
     "GapNoise",
-    "GapVector",
     "LowRankChain",
     "PublishedLNPP",
     "PublishedSBMF",
@@ -59,17 +59,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: The print divides by the gap, which may be 0; a smaller one counts as this.
-LEAST_GAP = 2.0**-10
 #: The label of what the published SBMF says.
 PAIRS = "eigenpairs"
-
-
-class GapVector(NamedTuple):
-    """A private eigenvector in whole steps, and the private scale that its gap gives."""
-
-    steps: Integers
-    scale: Fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +87,6 @@ class GapNoise(Primitive):
     dimension: int
     radius: int
     epsilon: Fraction
-
-    def printed_scale(self, gap: float) -> Fraction:
-        """Return √n/(gap·ε) in steps, for a gap of at least `LEAST_GAP`. Private."""
-        steps = math.sqrt(self.dimension) * self.radius / max(gap, LEAST_GAP)
-        return max(Fraction(math.ceil(steps)), Fraction(1)) / self.epsilon
 
     def cost(self, measure: Measure) -> Loss:
         """Return what was claimed."""
@@ -140,29 +126,6 @@ class GapNoise(Primitive):
         return [value.steps.copy(), neighbour.steps.copy(), value.steps + far]
 
 
-@dataclass(frozen=True)
-class PrintedEigenvector(Query):
-    """An eigenvector with the scale of noise that its private gap gives.
-
-    Parameters
-    ----------
-    k, rank
-        How many eigenpairs the program asks for, and which of them this is, from 0.
-    noise
-        The printed noise.
-    """
-
-    k: int
-    rank: int
-    noise: GapNoise
-
-    def answer(self, data: Graph) -> GapVector:
-        """Return the vector in whole steps, and the scale."""
-        spectrum = leading_spectrum(data.counts, self.k)
-        steps = in_steps(spectrum.vectors[:, self.rank], self.noise.radius)
-        return GapVector(steps, self.noise.printed_scale(spectrum.gap(self.rank)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class PublishedLNPP(LNPP):
     """Noise on eigenvalues that holds, and noise on eigenvectors that follows private gaps."""
@@ -183,7 +146,7 @@ class PublishedLNPP(LNPP):
     def _ask_vector(self, nodes: int, budget: Budget, rank: int) -> Program[Integers]:
         """Ask for an eigenvector with noise of its private scale."""
         noise = GapNoise(dimension=nodes, radius=self._radius(nodes), epsilon=self._vector_epsilon)
-        query = PrintedEigenvector(self.k, rank, noise)
+        query = PrintedEigenvector(self.k, rank, noise.radius, noise.epsilon)
         steps: Integers = yield Ask(budget, noise, query, f"eigenvector {rank + 1}")
         return steps
 
