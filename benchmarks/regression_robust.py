@@ -26,14 +26,13 @@ from regression_search import published_search
 from sfumato.evaluate.regression_metrics import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.queries import published_scales
-from sfumato.published.robust_regression import advi_compat
+from sfumato.published.robust_regression import PUBLISHED_THRESHOLDS, advi_compat
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.noise_aware import Clipped, noise_aware
 from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_statistics import published_split
 from sfumato.regression.robust_thresholds import (
     PUBLISHED_SHARES,
-    PUBLISHED_THRESHOLDS,
     Thresholds,
     best_thresholds,
     laplace_scales,

@@ -40,6 +40,7 @@ from sfumato.regression.robust_sensitivity import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 
 __all__ = [
+    "PUBLISHED_THRESHOLDS",
     "PublishedStatistics",
     "advi_compat",
     "describe_step",
