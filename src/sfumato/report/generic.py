@@ -13,8 +13,8 @@ from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import Verification
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Quote, Section, Text
 from sfumato.report.odds import odds_blocks
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Quote, Section, Text
 
 #: The parts of a certificate that a reader may want to see side by side with this page.
 CERTIFICATE = "certificate.json"
