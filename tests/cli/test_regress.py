@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato import catalogue
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.regress_methods import BESIDES, DEFAULT, OFFERED
+from sfumato.cli.regress import BESIDES, DEFAULT, REGRESS
 
 SCHEMA = """\
 [table]
@@ -58,7 +58,7 @@ def test_every_method_that_makes_a_model_is_offered():
         for name, place in catalogue.METHODS.items()
         if place.startswith("sfumato.regression.") and name not in BESIDES
     }
-    assert set(OFFERED.values()) == named and DEFAULT in named
+    assert set(REGRESS.methods.values()) == named and DEFAULT in named
     for name in named:
         method = sf.privacy.registry.resolve(name)
         assert {"epsilon", "target"} <= set(method.__dataclass_fields__)
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(run, heart, fitte
     common = ("regress", "fit", heart, "--epsilon", "1", "--ledger", "l", "--out", "x")
     wrong = run(*common, "--target", "nobody")
     assert wrong.code == ExitCode.USAGE and "no column 'nobody'" in wrong.err
-    wrong = run(*common, "--target", "pressure", "--set", "nonsense=1")
+    wrong = run(*common, "--target", "pressure", "--nonsense", "1")
     assert wrong.code == ExitCode.USAGE and "nonsense" in wrong.err
     assert sf.Ledger.open(heart.parent / "l").remaining == sf.PureDP(3)
     wrong = run("regress", "predict", "nowhere", heart)

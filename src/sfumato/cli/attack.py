@@ -14,12 +14,12 @@ from sfumato.cli.options import (
     EngineOption,
     ReleaseArgument,
     SeparatorOption,
+    parse_names,
     refuse_unwritable,
 )
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, answering
-from sfumato.cli.table_names import names_in
-from sfumato.cli.table_options import FileArgument, read_private
+from sfumato.cli.releasing import load_release, show_comparison
+from sfumato.cli.screen import JsonOption, answering, print_table
+from sfumato.cli.table_schema import FileArgument, read_declared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,7 +91,6 @@ def inversion(
     """Guess a column of each person through a released model. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
         from sfumato.attacks.model_inversion import ModelInversion
-        from sfumato.evaluate.warning import WARNING
         from sfumato.regression.model import RegressionModel
         from sfumato.report.model_inversion import save_inversion
         from sfumato.tabular.classifier import Classifier
@@ -101,17 +100,17 @@ def inversion(
             raise Refusal(ExitCode.USAGE, "--pi public and --public FILE go together")
         if (pi is SourceChoice.DP) != (pi_epsilon is not None):
             raise Refusal(ExitCode.USAGE, "--pi dp and --pi-epsilon NUMBER go together")
-        made = rebuilt(
+        made = load_release(
             screen,
             release,
             (RegressionModel, Classifier),
             "only a regression or a classifier can be inverted",
         )
-        names = None if known is None else names_in(known) if known.strip() else ()
+        names = None if known is None else parse_names(known) if known.strip() else ()
         attack = ModelInversion(sensitive=sensitive, known=names, pi=pi.value, epsilon=pi_epsilon)
         schema = made.public.schema
         table, *further = (
-            None if path is None else read_private(screen, path, schema, engine, separator)
+            None if path is None else read_declared(screen, path, schema, engine, separator)
             for path in (file, public, others)
         )
         assert table is not None
@@ -119,32 +118,22 @@ def inversion(
             outcome = attack.run(table, made, public=further[0], others=further[1])
         if out is not None:
             save_inversion(outcome, out)
-        if as_json:
-            screen.note(WARNING, style="bold red")
         document = {**outcome.to_json(), "page": None if out is None else str(out)}
-        screen.answer(document, lambda console: _show(console, outcome, WARNING, out))
+        show_comparison(screen, document, lambda console: _show(console, outcome, out))
 
 
-def _show(console: Console, outcome: InversionOutcome, warning: str, page: Path | None) -> None:
+def _show(console: Console, outcome: InversionOutcome, page: Path | None) -> None:
     """Print how often each way of guessing is right, and what that means."""
-    from rich import box
-    from rich.table import Table
-
-    wrap = not console.is_terminal
-    console.print(warning, style="bold red", soft_wrap=wrap)
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column(f"{outcome.sensitive} is guessed by")
-    grid.add_column("right", justify="right")
-    grid.add_column("± by chance", justify="right")
-    if outcome.others:
-        grid.add_column("right of others", justify="right")
+    head = [f"{outcome.sensitive} is guessed by", "right", "± by chance"]
+    head += ["right of others"] if outcome.others else []
+    rows = []
     for place, item in enumerate(outcome.guesses):
         cells = [item.name, f"{100 * item.right:.1f} %", f"{100 * item.margin:.1f}"]
         if outcome.others:
             cells.append(f"{100 * outcome.others[place].right:.1f} %")
-        grid.add_row(*cells)
-    console.print(grid)
+        rows.append(cells)
+    print_table(console, head, rows, right=(1, 2, 3))
     for sentence in outcome.sentences():
-        console.print(sentence, soft_wrap=wrap)
+        console.print(sentence, soft_wrap=not console.is_terminal)
     if page is not None:
         console.print(f"A page about it, not private either: {page}", soft_wrap=True)

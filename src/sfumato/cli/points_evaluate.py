@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +14,9 @@ from sfumato.cli.options import (
     ReleaseArgument,
     SeparatorOption,
 )
-from sfumato.cli.points_methods import FileArgument
-from sfumato.cli.points_schema import read_declared, read_private
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.points_schema import read_declared, read_points_as
+from sfumato.cli.releasing import load_release, show_comparison
+from sfumato.cli.screen import JsonOption, answering, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    file: FileArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private points: CSV (.gz, .xz) or Parquet.")
+    ],
     release: ReleaseArgument,
     schema: OwnSchemaOption = None,
     queries: Annotated[
@@ -39,46 +41,39 @@ def evaluate(
     """Compare a release with the private points. NOT PRIVATE: for the custodian's eyes only."""
     with answering(as_json) as screen:
         from sfumato.evaluate.points import evaluate as compare
-        from sfumato.evaluate.warning import WARNING
         from sfumato.spatial.histogram import SpatialHistogram
 
-        made: SpatialHistogram = rebuilt(
+        made: SpatialHistogram = load_release(
             screen, release, SpatialHistogram, "only a release of points is compared with points"
         )
         declared = made.public if schema is None else read_declared(schema)
-        points = read_private(screen, file, declared, engine, separator)
+        points = read_points_as(screen, file, declared, engine, separator)
         with screen.working("comparing"):
             outcome = compare(points, made, queries=queries)
-        if as_json:
-            screen.note(WARNING, style="bold red")
-        screen.answer(outcome.to_json(), lambda console: _show(console, outcome, WARNING))
+        show_comparison(screen, outcome.to_json(), lambda console: _show(console, outcome))
 
 
-def _show(console: Console, outcome: PointsEvaluation, warning: str) -> None:
-    """Print how far a release is from the truth, with the label it must carry."""
-    from rich import box
-    from rich.table import Table
-
-    wrap = not console.is_terminal
-    console.print(warning, style="bold red", soft_wrap=wrap)
-    console.print(f"{outcome.points:,} points; the release tells {outcome.total:,.1f}.")
-    grid = Table(
-        "boxes", "share of the domain", "average error", "relative", "median", box=box.SIMPLE_HEAD
-    )
+def _show(console: Console, outcome: PointsEvaluation) -> None:
+    """Print how far a release is from the truth."""
+    console.print(f"{outcome.points:,} points; {outcome.total:,.1f} in the release.")
+    rows = []
     for item in outcome.boxes:
         figures = item.to_json()
         low, high = item.share
-        grid.add_row(
-            f"{len(item.absolute):,} {item.size}",
-            f"{100 * low:g} % to {100 * high:g} %",
-            f"{figures['average_absolute_error']:,.2f} points",
-            f"{100 * figures['average_relative_error']:.2f} %",
-            f"{100 * figures['median_relative_error']:.2f} %",
+        rows.append(
+            (
+                f"{len(item.absolute):,} {item.size}",
+                f"{100 * low:g} % to {100 * high:g} %",
+                f"{figures['average_absolute_error']:,.2f} points",
+                f"{100 * figures['average_relative_error']:.2f} %",
+                f"{100 * figures['median_relative_error']:.2f} %",
+            )
         )
-    console.print(grid)
+    head = ("boxes", "share of the domain", "average error", "relative", "median")
+    print_table(console, head, rows)
     console.print(
         "Relative errors are percentages of the true count, or of a thousandth of all points "
         "where that is more.",
         style="dim",
-        soft_wrap=wrap,
+        soft_wrap=not console.is_terminal,
     )

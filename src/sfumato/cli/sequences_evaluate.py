@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import OwnSchemaOption, ReleaseArgument
-from sfumato.cli.releasing import rebuilt
+from sfumato.cli.releasing import load_release, show_comparison
 from sfumato.cli.screen import JsonOption, answering
 from sfumato.cli.sequences_schema import (
     FileArgument,
     SkipLinesOption,
     SymbolSeparatorOption,
     read_declared,
-    read_private,
+    read_sequences_as,
 )
 
 if TYPE_CHECKING:
@@ -45,26 +45,23 @@ def evaluate(
 ) -> None:
     """Compare a release with the private sequences. NOT PRIVATE: for the custodian's eyes only."""
     with answering(as_json) as screen:
-        from sfumato.evaluate.warning import WARNING
         from sfumato.sequence.frequent_strings import FrequentStrings
         from sfumato.sequence.model import SequenceModel
 
-        made: SequenceModel | FrequentStrings = rebuilt(
+        made: SequenceModel | FrequentStrings = load_release(
             screen,
             release,
             (SequenceModel, FrequentStrings),
             "only a release of sequences is compared with sequences",
         )
         declared = made.public if schema is None else read_declared(schema)
-        sequences = read_private(screen, file, declared, separator, skip_lines)
+        sequences = read_sequences_as(screen, file, declared, separator, skip_lines)
         with screen.working("comparing"):
-            outcome = _compared(sequences, made, tuple(top or TOP))
-        if as_json:
-            screen.note(WARNING, style="bold red")
-        screen.answer(outcome.to_json(), lambda console: _show(console, outcome, WARNING))
+            outcome = _compare(sequences, made, tuple(top or TOP))
+        show_comparison(screen, outcome.to_json(), lambda console: _show(console, outcome))
 
 
-def _compared(
+def _compare(
     sequences: Sequences, made: SequenceModel | FrequentStrings, top: tuple[int, ...]
 ) -> SequenceEvaluation:
     """Return how far a release is from the truth; from a list of strings nothing can be drawn."""
@@ -83,13 +80,12 @@ def _compared(
     return SequenceEvaluation(precisions, None)
 
 
-def _show(console: Console, outcome: SequenceEvaluation, warning: str) -> None:
-    """Print how far a release is from the truth, with the label it must carry."""
+def _show(console: Console, outcome: SequenceEvaluation) -> None:
+    """Print how far a release is from the truth."""
     wrap = not console.is_terminal
-    console.print(warning, style="bold red", soft_wrap=wrap)
     for number, share in outcome.precisions.items():
         console.print(
-            f"Of the {number:,} most frequent strings the release names {100 * share:.1f} %.",
+            f"Of the {number:,} most frequent strings, the release lists {100 * share:.1f} %.",
             soft_wrap=wrap,
         )
     if outcome.length_distance is not None:

@@ -1,4 +1,4 @@
-"""`sfumato sequences top | sample`: what a release of sequences tells. Reads the release alone."""
+"""`sfumato sequences top | sample`: frequent strings and synthetic sequences. Reads no data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import ReleaseArgument
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.releasing import load_release
+from sfumato.cli.screen import JsonOption, Screen, answering, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,12 +35,12 @@ def top(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the most frequent strings of symbols, as far as the release tells. Costs nothing."""
+    """List the most frequent strings of symbols, by the release. Costs no privacy."""
     with answering(as_json) as screen:
         from sfumato.sequence.frequent_strings import FrequentStrings
         from sfumato.sequence.model import SequenceModel
 
-        made: SequenceModel | FrequentStrings = rebuilt(
+        made: SequenceModel | FrequentStrings = load_release(
             screen,
             release,
             (SequenceModel, FrequentStrings),
@@ -58,27 +58,29 @@ def sample(
     release: ReleaseArgument,
     rows: Annotated[
         int | None,
-        typer.Option(help="How many sequences; by default as many as the release tells.", min=0),
+        typer.Option(
+            help="How many sequences; by default as many as the release estimates.", min=0
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The text file to write; by default they are printed."),
     ] = None,
     separator: Annotated[
-        str, typer.Option(metavar="CHAR", help="What stands between two symbols; a blank.")
+        str, typer.Option(metavar="CHAR", help="The separator of symbols; a blank by default.")
     ] = " ",
     seed: Annotated[
         int | None, typer.Option(help="A seed, to draw the same sequences again.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw synthetic sequences, one a line, from a release. Costs nothing, however often."""
+    """Draw synthetic sequences, one per line, from a release. Costs no privacy."""
     with answering(as_json) as screen:
         from sfumato import noise
         from sfumato.sequence.model import SequenceModel
 
         _refuse_folder(out)
-        made: SequenceModel = rebuilt(
+        made: SequenceModel = load_release(
             screen, release, SequenceModel, "only a model of sequences can be drawn from"
         )
         _refuse_separator(made.public, separator)
@@ -100,19 +102,13 @@ def _frequent(made: SequenceModel | FrequentStrings, number: int, length: int | 
 
 def _show(console: Console, public: SequencesPublic, found: Counted) -> None:
     """Print strings with their counts."""
-    from rich import box
-    from rich.table import Table
-
     from sfumato.sequence.published import string_text
 
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column("", justify="right")
-    grid.add_column("string")
-    grid.add_column("occurs about", justify="right")
+    rows = []
     for place, (string, count) in enumerate(found, start=1):
         text = string_text(public, public.codes(string))
-        grid.add_row(str(place), text, "—" if count is None else f"{count:,.1f}")
-    console.print(grid)
+        rows.append((str(place), text, "—" if count is None else f"{count:,.1f}"))
+    print_table(console, ("", "string", "occurs about"), rows, right=(0, 2))
     if any(count is None for _, count in found):
         console.print("How often they occur is not part of this release.", style="dim")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.cli.demo import pictures
 from sfumato.cli.demo.folder import Places, write_readme, write_start
 from sfumato.cli.demo.population import MAX_ROWS, PERSONS, TABLES, Clinic, clinic
+from sfumato.cli.releasing import print_plan
 from sfumato.cli.screen import Screen
-from sfumato.cli.words import show_plan
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, read_table
 from sfumato.evaluate.table import Evaluation, evaluate
@@ -49,7 +49,7 @@ class Teller:
     def plan(self, plan: Any) -> None:
         """Show a plan."""
         if not self._screen.as_json:
-            show_plan(self._screen.out, plan)
+            print_plan(self._screen.out, plan)
 
     def _print(self, words: str, style: str = "") -> None:
         if not self._screen.as_json:
