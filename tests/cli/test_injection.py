@@ -542,6 +542,18 @@ def test_an_attack_is_shown_harmlessly(shown, nasty_rows, tmp_path):
     shown(*guess, "--sensitive", "group", "--pi", "dp", "--pi-epsilon", NASTY, code=ExitCode.USAGE)
 
 
+KINDS = ("table", "regress", "points", "sequences", "graph")
+
+
+@covers(*(f"{kind} methods" for kind in KINDS))
+def test_a_method_that_is_not_there_is_named_harmlessly(shown):
+    for kind in KINDS:
+        shown(kind, "methods", NASTY, code=ExitCode.USAGE)
+    words = ("table", "plan", "--epsilon", "1", "--method")
+    shown(*words, NASTY, code=ExitCode.USAGE)
+    shown(*words, "privbayes", f"--{NASTY}", "1", code=ExitCode.USAGE)
+
+
 @covers("audit")
 def test_an_audit_is_shown_harmlessly(shown, nasty_table, tmp_path):
     words = ("audit", "majority", "--epsilon", "1", "--trials", "100")

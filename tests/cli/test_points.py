@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.methods import offered, short_name
+from sfumato.cli.methods import methods_for, short_name
 from sfumato.cli.points import DEFAULT, POINTS
 
 AXES = ("--axis", "longitude=3:7", "--axis", "latitude=50:54")
@@ -47,7 +47,7 @@ def released(run, checkins):
 
 def test_every_method_for_points_is_offered_and_the_default_is_one_of_them():
     assert DEFAULT in POINTS.methods.values()
-    assert offered("points") == POINTS.methods
+    assert methods_for("points") == POINTS.methods
     assert short_name(DEFAULT) == "privtree"
 
 
@@ -190,7 +190,7 @@ def test_a_box_beyond_the_bounds_comes_with_a_note(run, released):
     assert inside.document["note"] is None and "outside" not in inside.err
     for box in ("6:9,51:53", "100:120,51:53"):
         beyond = run(*words, "--box", box)
-        assert beyond.code == 0 and "outside the declared bounds" in beyond.err
+        assert beyond.code == 0 and "beyond the declared bounds" in beyond.err
         assert "box 2" in run(*words, "--box", box, "--json").document["note"]
 
 

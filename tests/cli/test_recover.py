@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 from sfumato.privacy import durable
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.unsaved import folder_of
@@ -116,7 +116,7 @@ def test_the_room_that_is_tried_is_that_of_the_release(release, tmp_path, monkey
 
 
 def test_of_two_releases_into_one_folder_the_second_is_not_booked(release, ledger, tmp_path):
-    with reserved(tmp_path / "out"):
+    with reserve_folder(tmp_path / "out"):
         told = release("out")
     assert told.code == ExitCode.USAGE and "another release is being saved in out" in told.err
     assert sf.Ledger.open(ledger).history() == []

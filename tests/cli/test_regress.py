@@ -119,6 +119,15 @@ def test_new_rows_are_predicted(run, fitted, tmp_path):
     assert short.code == ExitCode.DATA and "smokes" in short.err
 
 
+def test_a_parameter_that_is_called_like_an_option_has_a_prefix(run, heart):
+    words = ("regress", "rehearse", heart, "--target", "pressure", "--epsilon", "5", "--json")
+    words += ("--method", "adassp", "--delta", "1e-6", "--rows", "50")
+    assert run(*words).document["parameters"]["rows"] == "weigh"
+    assert run(*words, "--method-rows", "clip").document["parameters"]["rows"] == "clip"
+    told = run("regress", "methods", "robustlinearregression").out
+    assert "--method-rows  (one of 'clip'" in told and "--method-engine  (one of" in told
+
+
 def test_classes_make_a_logistic_model(run, heart):
     words = ("regress", "fit", heart, "--target", "smokes", "--positive", "true")
     told = run(*words, "--epsilon", "20", "--out", "smokes", "--no-report", "--json")

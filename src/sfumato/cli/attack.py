@@ -1,4 +1,4 @@
-"""`sfumato attack`: what somebody could guess through a release. Not private."""
+"""`sfumato attack`: what an adversary could infer from a release. Not private."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SourceChoice(StrEnum):
 
 
 app = typer.Typer(
-    help="Attacks that a custodian tries on a release, to see what it gives away. Not private.",
+    help="Attacks on a release, for its custodian, to measure what it discloses. Not private.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -52,14 +52,14 @@ def inversion(
     file: FileArgument,
     release: ReleaseArgument,
     sensitive: Annotated[
-        str, typer.Option(metavar="NAME", help="The column that somebody tries to guess.")
+        str, typer.Option(metavar="NAME", help="The column that the attacker infers.")
     ],
     known: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="The columns of a person that are known beside the target, as age,sex; by default "
-            'all others, and none with --known "".',
+            help="The columns of a person that are known besides the target, as age,sex; by "
+            'default all others, and none with --known "".',
         ),
     ] = None,
     pi: Annotated[
@@ -71,14 +71,16 @@ def inversion(
     ] = SourceChoice.TRAIN,
     pi_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="What such a private release would cost."),
+        typer.Option(metavar="NUMBER", help="The privacy loss of such a release."),
     ] = None,
     public: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The public table that was counted in.")
     ] = None,
     others: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Rows that the model was not made of, to try as well."),
+        typer.Option(
+            metavar="FILE", help="Rows that the model was not fitted to, to attack as well."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -88,7 +90,7 @@ def inversion(
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Guess a column of each person through a released model. NOT PRIVATE: for the custodian."""
+    """Infer a column of each person through a released model. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
         from sfumato.attacks.model_inversion import ModelInversion
         from sfumato.regression.model import RegressionModel

@@ -16,7 +16,7 @@ import typer
 from sfumato.cli import graph_data, graph_evaluate
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.kind import Kind, Recipe, add_commands, add_release
-from sfumato.cli.methods import offered
+from sfumato.cli.methods import methods_for
 from sfumato.cli.options import ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import load_release
 from sfumato.cli.schema_files import read_list
@@ -43,7 +43,7 @@ app = typer.Typer(
 
 GRAPH = Kind(
     name="graph",
-    methods=offered("graph"),
+    methods=methods_for("graph"),
     method_help="What is released of the graph; subgraphcount by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=graph_data.GraphOptions,

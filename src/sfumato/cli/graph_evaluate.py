@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -151,6 +152,7 @@ def compare(
             screen, file, made.provenance.public, Layout(columns, comment, skip_lines)
         )
         outcome: Any
+        show: Callable[[Console, Any], None]
         with screen.working("comparing"):
             if isinstance(made, SyntheticGraph):
                 outcome, show = synthetic_graph.compare(graph, made), _show_graphs

@@ -54,7 +54,7 @@ class NoOptions:
     """No options."""
 
 
-def _given(values: Values, public: Any, method: str) -> Values:
+def _keep(values: Values, public: Any, method: str) -> Values:
     """Take values as they are."""
     return values
 
@@ -77,7 +77,7 @@ class Recipe:
 
     default: Callable[[Mapping[str, Any]], str]
     parameters: type = NoOptions
-    read: Callable[[Values, Any, str], Values] = _given
+    read: Callable[[Values, Any, str], Values] = _keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,10 +197,9 @@ class Order:
 def add_commands(app: typer.Typer, kind: Kind) -> None:
     """Add `plan`, `rehearse`, `release` and `methods` of a kind to its group."""
     maybe = Annotated[Path | None, typer.Argument(metavar="[FILE]", help=kind.unread)]
-    choice = Annotated[
-        method_choices(kind.methods) | None,  # type: ignore[valid-type]
-        typer.Option(help=kind.method_help, case_sensitive=False),
-    ]
+    choices: Any = method_choices(kind.methods)
+    option = typer.Option(help=kind.method_help, case_sensitive=False)
+    choice: Any = Annotated[choices | None, option]
     public = [
         _option("epsilon", EpsilonOption),
         _option("file", maybe, None),

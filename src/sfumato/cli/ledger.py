@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.loss import Loss
 
 app = typer.Typer(
-    help="The account of a data set: what may be spent, what was, and on what.",
+    help="The ledger of a data set: the privacy loss that is allowed, spent and left.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -67,7 +67,7 @@ def create(
         typer.Option(help="Whose contribution is protected: person, row, …", show_default=False),
     ],
     allow_epsilon: Annotated[
-        str | None, typer.Option(help="The ε that all releases together may reach.")
+        str | None, typer.Option(help="The ε that all releases together may spend.")
     ] = None,
     allow_delta: Annotated[
         str | None, typer.Option(help="The δ, for releases with Gaussian noise.")
@@ -80,7 +80,7 @@ def create(
     ] = RelationChoice.ADD_REMOVE,
     as_json: JsonOption = False,
 ) -> None:
-    """Open the account of a data set. If one person can have several rows, the unit is person."""
+    """Create the ledger of a data set. If one person can have several rows, the unit is person."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -125,7 +125,7 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read all of a ledger again: every event, every sum, and whether it is the newest copy."""
+    """Check a ledger: every event, every sum, and whether it is the newest copy."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -164,7 +164,7 @@ def recover(
     """Save a release that was paid for and never saved, without the data; or list them."""
     with answering(as_json) as screen:
         from sfumato.cli.releasing import add_report, show_release, usable_key
-        from sfumato.cli.reserve import reserved
+        from sfumato.cli.reserve import reserve_folder
         from sfumato.privacy.ledger import Ledger
 
         found = Ledger.open(path)
@@ -178,7 +178,7 @@ def recover(
             return
         assert out is not None
         signing = usable_key(key)
-        with reserved(out):
+        with reserve_folder(out):
             made = found.recover(number)
             made.save(out, key=signing)
         if report:

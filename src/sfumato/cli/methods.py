@@ -39,7 +39,7 @@ def short_name(name: str) -> str:
     return name.partition(".")[2].lower()
 
 
-def offered(kind: str, *, besides: Collection[str] = ()) -> dict[str, str]:
+def methods_for(kind: str, *, besides: Collection[str] = ()) -> dict[str, str]:
     """Return the methods for a kind of data, short name to name in the catalogue.
 
     Parameters
@@ -203,7 +203,7 @@ def parameters_of(name: str, reserved: Collection[str]) -> list[ParameterFacts]:
     method = resolve(name)
     told: dict[str, str] = {}
     for base in reversed(method.__mro__):
-        told |= _described(vars(base).get("__doc__") or "")
+        told |= _parameter_texts(vars(base).get("__doc__") or "")
     found = []
     for item in fields(method):
         rule = item.metadata["constraint"]
@@ -222,7 +222,7 @@ def parameters_of(name: str, reserved: Collection[str]) -> list[ParameterFacts]:
     return found
 
 
-def _described(docstring: str) -> dict[str, str]:
+def _parameter_texts(docstring: str) -> dict[str, str]:
     """Return what the section of a docstring on parameters says of each."""
     text = inspect.cleandoc(docstring)
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", text, re.M | re.S)
@@ -282,7 +282,7 @@ class MethodCommand(TyperCommand):
 
     def _scan(self, args: list[str]) -> tuple[dict[str, str], list[str]]:
         """Return the values of the command's own options, as typed, and the options it lacks."""
-        known = {word: option for option in self.params for word in _words(option)}
+        known: dict[str, Any] = {word: option for option in self.params for word in _words(option)}
         typed, unknown = {}, []
         rest = iter(args)
         for word in rest:

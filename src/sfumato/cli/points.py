@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import points_evaluate, points_query, points_schema
+from sfumato.cli import points_query, points_schema
 from sfumato.cli.exits import EPILOG
 from sfumato.cli.kind import Kind, Recipe, add_commands
-from sfumato.cli.methods import offered
+from sfumato.cli.methods import methods_for
 
 #: The method that is used unless another is named.
 DEFAULT = "points.PrivTree"
 
 POINTS = Kind(
     name="points",
-    methods=offered("points"),
+    methods=methods_for("points"),
     method_help="How the points are released; privtree by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=points_schema.SchemaOptions,
@@ -39,4 +39,4 @@ app.command("schema", epilog=EPILOG)(points_schema.schema)
 add_commands(app, POINTS)
 app.command("query", epilog=EPILOG)(points_query.query)
 app.command("map", epilog=EPILOG)(points_query.draw)
-app.command("evaluate", epilog=EPILOG)(points_evaluate.evaluate)
+app.command("evaluate", epilog=EPILOG)(points_query.evaluate)

@@ -1,4 +1,7 @@
-"""`sfumato points query | map`: counts in boxes, and maps, of a release. Reads no data."""
+"""`sfumato points query | map | evaluate`: counts in boxes, maps, and how good they are.
+
+Only `evaluate` reads private data; what it shows is not private.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
-from sfumato.cli.points_schema import interval
-from sfumato.cli.releasing import load_release
+from sfumato.cli.options import (
+    PICTURES,
+    EngineChoice,
+    EngineOption,
+    OwnSchemaOption,
+    ReleaseArgument,
+    SeparatorOption,
+    refuse_unwritable,
+)
+from sfumato.cli.points_schema import interval, read_declared, read_points_as
+from sfumato.cli.releasing import load_release, show_comparison
 from sfumato.cli.schema_files import read_list
 from sfumato.cli.screen import JsonOption, answering, print_table, save_picture
 
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from rich.console import Console
 
+    from sfumato.evaluate.points import PointsEvaluation
     from sfumato.spatial.histogram import SpatialHistogram
 
 Box = tuple[tuple[float, float], ...]
@@ -259,3 +271,59 @@ def _write_map(made: SpatialHistogram, out: Path) -> None:
         from sfumato.spatial.geojson import geojson_bytes
 
         out.write_bytes(geojson_bytes(made.geojson()))
+
+
+def evaluate(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private points: CSV (.gz, .xz) or Parquet.")
+    ],
+    release: ReleaseArgument,
+    schema: OwnSchemaOption = None,
+    queries: Annotated[
+        int, typer.Option(help="How many random boxes of each size to count.", min=1)
+    ] = 1000,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with the private points. NOT PRIVATE: for the custodian's eyes only."""
+    with answering(as_json) as screen:
+        from sfumato.evaluate.points import evaluate as compare
+        from sfumato.spatial.histogram import SpatialHistogram
+
+        made: SpatialHistogram = load_release(
+            screen, release, SpatialHistogram, "only a release of points is compared with points"
+        )
+        declared = made.public if schema is None else read_declared(schema)
+        points = read_points_as(screen, file, declared, engine, separator)
+        with screen.working("comparing"):
+            outcome = compare(points, made, queries=queries)
+        show_comparison(
+            screen, outcome.to_json(), lambda console: _show_evaluation(console, outcome)
+        )
+
+
+def _show_evaluation(console: Console, outcome: PointsEvaluation) -> None:
+    """Print how far a release is from the truth."""
+    console.print(f"{outcome.points:,} points; {outcome.total:,.1f} in the release.")
+    rows = []
+    for item in outcome.boxes:
+        figures = item.to_json()
+        low, high = item.share
+        rows.append(
+            (
+                f"{len(item.absolute):,} {item.size}",
+                f"{100 * low:g} % to {100 * high:g} %",
+                f"{figures['average_absolute_error']:,.2f} points",
+                f"{100 * figures['average_relative_error']:.2f} %",
+                f"{100 * figures['median_relative_error']:.2f} %",
+            )
+        )
+    head = ("boxes", "share of the domain", "average error", "relative", "median")
+    print_table(console, head, rows)
+    console.print(
+        "Relative errors are percentages of the true count, or of a thousandth of all points "
+        "where that is more.",
+        style="dim",
+        soft_wrap=not console.is_terminal,
+    )

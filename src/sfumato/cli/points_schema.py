@@ -142,8 +142,8 @@ def _public(
 
     if facts["unit"] == "person" and (facts["person"] is None or max_points is None):
         raise ValueError(
-            'unit "person" needs a bound: say with person which column tells whose point it is, '
-            "and with max_points how many points of one person are used"
+            'unit "person" needs a bound: person names the column that says whose point it is, '
+            "and max_points how many points of one person are used"
         )
     return PointsPublic(
         bounds=tuple(axes.values()),

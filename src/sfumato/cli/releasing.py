@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def run_rehearsal(
     from sfumato.rehearsal import rehearse
 
     _warn_of_size(screen, recipe, public)
-    with reserved(out):
+    with reserve_folder(out):
         with screen.working("rehearsing"):
             made = rehearse(recipe, public, rows=rows)
         if out is not None:
@@ -101,7 +101,7 @@ def run_release(
     from sfumato.privacy import door
 
     _warn_of_size(screen, recipe, data.public)
-    with reserved(out) as room:
+    with reserve_folder(out) as room:
         with screen.working("releasing"):
             made = door.release(recipe, data, book, reserve=room)
         made.save(out, key=signing)

@@ -1,4 +1,4 @@
-"""What a command shows: its answer on the output, everything else beside it.
+"""What a command shows: its answer on standard output, everything else on standard error.
 
 With `--json` the output is one JSON document and nothing else, whether the command succeeds or
 fails. No private value is ever shown, and no character of a file reaches a terminal as a command.

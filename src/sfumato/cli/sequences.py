@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import sequences_evaluate, sequences_schema, sequences_top
+from sfumato.cli import sequences_schema, sequences_top
 from sfumato.cli.exits import EPILOG
 from sfumato.cli.kind import Kind, Recipe, add_commands
-from sfumato.cli.methods import offered
+from sfumato.cli.methods import methods_for
 
 #: The method that is used unless another is named.
 DEFAULT = "sequences.SuffixTree"
 
 SEQUENCES = Kind(
     name="sequences",
-    methods=offered("sequences"),
+    methods=methods_for("sequences"),
     method_help="How the sequences are released; suffixtree by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=sequences_schema.SchemaOptions,
@@ -39,4 +39,4 @@ app.command("schema", epilog=EPILOG)(sequences_schema.schema)
 add_commands(app, SEQUENCES)
 app.command("top", epilog=EPILOG)(sequences_top.top)
 app.command("sample", epilog=EPILOG)(sequences_top.sample)
-app.command("evaluate", epilog=EPILOG)(sequences_evaluate.evaluate)
+app.command("evaluate", epilog=EPILOG)(sequences_top.evaluate)

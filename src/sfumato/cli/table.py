@@ -12,7 +12,7 @@ import typer
 from sfumato.cli import table_ask, table_evaluate, table_network, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.kind import Kind, Recipe, add_commands
-from sfumato.cli.methods import offered
+from sfumato.cli.methods import methods_for
 from sfumato.cli.options import DeltaOption, parse_names
 from sfumato.cli.regress import REGRESSIONS
 
@@ -89,7 +89,7 @@ def _name_tables(given: dict[str, Any], public: TablePublic) -> dict[str, Any]:
 TABLE = Kind(
     name="table",
     # Questions and regressions have commands of their own.
-    methods=offered("table", besides=("table.Questions", *REGRESSIONS)),
+    methods=methods_for("table", besides=("table.Questions", *REGRESSIONS)),
     method_help="How the table is released; synthesizer unless --table, --ways or --columns name "
     "tables of counts, which means marginals.",
     recipe=Recipe(default=_default, parameters=TableParameters, read=_read),

@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     schema_path,
 )
 from sfumato.cli.releasing import add_report, open_ledger, usable_key
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 from sfumato.cli.screen import JsonOption, Screen, answering
 from sfumato.cli.table_schema import FileArgument, read_declared, read_schema
 
@@ -80,7 +80,7 @@ def ask(
         method = Questions(epsilon=epsilon, questions=number)
         # What cannot be answered is refused before anything is spent.
         ready = _ready(method, table.public, question or [])
-        with reserved(out):
+        with reserve_folder(out):
             with method.open(table, book) as session:
                 asked = ready if question else _prompt(screen, method, table.public)
                 _answer(screen, session, asked)

@@ -136,15 +136,15 @@ def _sections(
     release: Release, certificate: dict[str, Any], verification: Verification | None
 ) -> tuple[Section, ...]:
     return (
-        generic.released(release, certificate),
-        generic.promised(release.guarantee),
+        generic.released_section(release, certificate),
+        generic.guarantee_section(release.guarantee),
         *release.sections(),
-        generic.planned(release),
-        generic.assumed(release),
-        generic.booked(certificate),
-        generic.check(verification, certificate),
-        generic.ethics(release, certificate),
-        generic.versions(certificate),
+        generic.plan_section(release),
+        generic.assumptions_section(release),
+        generic.ledger_section(certificate),
+        generic.verification_section(verification, certificate),
+        generic.ethics_section(release, certificate),
+        generic.versions_section(certificate),
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the demo: the release beside a truth that is known because it was made up."""
+"""Pictures of the demo: the release beside the truth, which is known because it is synthetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sfumato.tabular.noisy_tables import NoisyTables
 
 
 def truth(table: Table, columns: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the true counts of made-up data."""
+    """Return the true counts of synthetic data."""
     (counts,) = table.counts.marginals([table.public.schema.indices(columns)])
     return counts
 
