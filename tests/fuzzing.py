@@ -477,7 +477,7 @@ def prepare(folder: Path) -> None:
         + " --ledger table.ledger --method independent",
         _TABLE_FILE[5].format("table.csv").replace("OUT", "model"),
         _POINTS.format("points.csv").replace("OUT", "points-release")
-        + " --method uniformgrid --set cells=4",
+        + " --method uniformgrid --cells 4",
         _STEPS.format("steps.txt").replace("OUT", "steps-release"),
         _GRAPH.format("friends.txt").replace("OUT", "graph-release"),
         _GRAPH.format("friends.txt").replace("OUT", "signed-release") + " --key id.key",

@@ -7,9 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.graph_count import ShapeChoice
-from sfumato.cli.graph_data import NAMED, declared_nodes
-from sfumato.cli.graph_methods import DEFAULT, OFFERED
+from sfumato.cli.graph import DEFAULT, GRAPH, ShapeChoice
+from sfumato.cli.graph_data import NAMED, parse_nodes
 
 PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 
@@ -36,18 +35,18 @@ def test_shapes_and_words_are_those_of_the_library():
 
     assert tuple(ShapeChoice) == SHAPES
     assert graph.NAMED == NAMED
-    assert DEFAULT in OFFERED.values()
+    assert DEFAULT in GRAPH.methods.values()
 
 
 def test_nodes_are_a_number_a_file_or_named(tmp_path):
     people = tmp_path / "people.txt"
     people.write_text("ann\n\nbob \n", encoding="utf-8")
-    assert declared_nodes(str(people)) == ["ann", "bob"]
+    assert parse_nodes(str(people)) == ["ann", "bob"]
     people.write_text("12\n7\n", encoding="utf-8")
-    assert declared_nodes(str(people)) == ["12", "7"]
+    assert parse_nodes(str(people)) == ["12", "7"]
     people.write_text("12\n007\n", encoding="utf-8")
-    assert declared_nodes(str(people)) == ["12", "007"]
-    assert declared_nodes("40") == 40 and declared_nodes("named") == "named"
+    assert parse_nodes(str(people)) == ["12", "007"]
+    assert parse_nodes("40") == 40 and parse_nodes("named") == "named"
 
 
 def test_a_plan_and_a_rehearsal_need_no_edges(run):
@@ -61,12 +60,12 @@ def test_a_plan_and_a_rehearsal_need_no_edges(run):
 
 
 def test_a_method_is_named_as_in_python_or_short_and_set_by_name(run):
-    words = ("graph", "plan", "--nodes", "40", "--epsilon", "1", "--set", "shape=star")
+    words = ("graph", "plan", "--nodes", "40", "--epsilon", "1", "--shape", "star")
     for name in ("SubgraphCount", "subgraphcount"):
-        told = run(*words, "--set", "k=3", "--method", name)
+        told = run(*words, "--k", "3", "--method", name)
         assert told.code == 0 and "3-stars" in told.out
     assert run(*words).code == ExitCode.USAGE
-    assert run(*words[:6], "--set", "shape=square").code == ExitCode.USAGE
+    assert run(*words[:6], "--shape", "square").code == ExitCode.USAGE
 
 
 def test_nodes_that_the_edges_name_are_read_from_the_file_and_said_to_be_public(run, friends):
@@ -153,7 +152,7 @@ def test_other_shapes_have_a_size(run, friends, shape, k, what):
 
 def test_plain_noise_tells_its_margin(run, friends):
     words = ("graph", "count", friends, "--nodes", "40", "--epsilon", "1", "--no-report")
-    document = run(*words, "--set", "mechanism=laplace", "--out", "o", "--json").document
+    document = run(*words, "--mechanism", "laplace", "--out", "o", "--json").document
     assert document["margin"] == pytest.approx(38 * 2.9957, abs=1)
 
 
@@ -255,11 +254,11 @@ def test_a_vector_is_in_a_file_and_may_need_a_delta(run, friends):
 
 def test_a_formula_is_set_by_name_in_plans(run):
     words = ("graph", "plan", "--nodes", "40", "--epsilon", "1", "--method", "graphstatistic")
-    told = run(*words, "--set", "expression=transitivity")
+    told = run(*words, "--expression", "transitivity")
     assert told.code == 0 and "triangles" in told.out and "wedges" in told.out
     none = run(*words)
-    assert none.code == ExitCode.USAGE and "expression=" in none.err
-    at = run(*words, "--set", "expression=degree(v)", "--set", "node=7")
+    assert none.code == ExitCode.USAGE and "needs --expression" in none.err
+    at = run(*words, "--expression", "degree(v)", "--node", "7")
     assert at.code == 0 and "degree(7)" in at.out
 
 
@@ -292,7 +291,7 @@ def test_only_releases_of_graphs_are_compared_with_graphs(run, friends, patients
     words = ("table", "release", patients, "--epsilon", "1", "--method", "histogram")
     assert run(*words, "--columns", "sex", "--out", "o", "--no-report").code == 0
     told = run("graph", "evaluate", friends, "o")
-    assert told.code == ExitCode.USAGE and "only a release of a graph" in told.err
+    assert told.code == ExitCode.USAGE and "only releases of numbers about a graph" in told.err
 
 
 def test_the_law_of_a_count_is_drawn_for_the_custodian_alone(run, friends):
@@ -302,4 +301,4 @@ def test_the_law_of_a_count_is_drawn_for_the_custodian_alone(run, friends):
     assert told.code == 0 and "not private either: law.svg" in told.out
     assert "NOT PRIVATE" in (friends.parent / "law.svg").read_text(encoding="utf-8")
     wrong = run("graph", "evaluate", friends, "o", "--picture", "law.bmp")
-    assert wrong.code == ExitCode.USAGE and "--picture ends in" in wrong.err
+    assert wrong.code == ExitCode.USAGE and "--picture must end in" in wrong.err

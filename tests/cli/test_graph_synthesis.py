@@ -8,8 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.graph_spectrum import MechanismChoice
-from sfumato.cli.graph_synthesize import GRAPHS, KEPT, KeepChoice
+from sfumato.cli.graph import GRAPHS, KEPT, KeepChoice, MechanismChoice
 
 PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 SHARED = ("--nodes", "40", "--no-report", "--json")

@@ -55,6 +55,7 @@ def program(*words, **environment):
         ["sequences", "release", "--help"],
         ["graph", "release", "--help"],
         ["regress", "fit", "--help"],
+        ["graph", "count", "--help"],
         ["attack", "inversion", "--help"],
     ],
 )

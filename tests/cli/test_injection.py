@@ -372,7 +372,7 @@ def test_points_are_shown_harmlessly(shown, tmp_path):
     )
     axes = ("--axis", f"{ONE_LINE.replace('=', '')}=0:7", "--axis", "y=0:5")
     shown("points", "schema", "--unit", "point", *axes)
-    words = ("p.csv", "--epsilon", "1", "--method", "uniformgrid", "--set", "cells=2")
+    words = ("p.csv", "--epsilon", "1", "--method", "uniformgrid", "--cells", "2")
     shown("points", "plan", *words)
     shown("points", "plan", f"{FILE}.csv", *words[1:], code=ExitCode.USAGE)
     shown("points", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
@@ -443,8 +443,8 @@ def test_a_graph_is_shown_harmlessly(shown, nasty_graph, tmp_path):
     shown("graph", "degrees", *nasty_graph, "--out", f"o{FILE}", json_too=False)
     shown("verify", f"o{FILE}")
     shown("graph", "evaluate", "g.txt", f"o{FILE}", "--picture", f"e{FILE}.svg")
-    of_a_node = ("--method", "graphstatistic", "--set", "expression=degree(v)")
-    words = (*nasty_graph, *of_a_node, "--set", f"node={NODE}")
+    of_a_node = ("--method", "graphstatistic", "--expression", "degree(v)")
+    words = (*nasty_graph, *of_a_node, "--node", NODE)
     shown("graph", "plan", *words)
     shown("graph", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
     shown("graph", "release", *words, "--out", f"p{FILE}", json_too=False)
@@ -482,8 +482,8 @@ def test_synthetic_graphs_and_spectra_are_shown_harmlessly(shown, nasty_graph, t
         assert_harmless((tmp_path / place / "report.html").read_text(encoding="utf-8"))
         shown("graph", "compare", "g.txt", place, "--picture", f"{name}{FILE}.svg")
         ElementTree.parse(tmp_path / f"{name}{FILE}.svg")
-    shown("graph", "synthesize", *nasty_graph, "--set", NASTY, "--out", "x", code=ExitCode.USAGE)
-    shown("graph", "spectrum", *nasty_graph, "--set", f"{NASTY}=1", "--out", "x", code=2)
+    shown("graph", "synthesize", *nasty_graph, f"--{NASTY}", "--out", "x", code=ExitCode.USAGE)
+    shown("graph", "spectrum", *nasty_graph, f"--{NASTY}=1", "--out", "x", code=2)
     shown("graph", "compare", FILE, places["degrees"], code=ExitCode.USAGE)
 
 
@@ -540,6 +540,18 @@ def test_an_attack_is_shown_harmlessly(shown, nasty_rows, tmp_path):
     for wrong in (("--sensitive", NASTY), ("--sensitive", "group", "--known", NASTY)):
         shown(*guess, *wrong, code=ExitCode.USAGE)
     shown(*guess, "--sensitive", "group", "--pi", "dp", "--pi-epsilon", NASTY, code=ExitCode.USAGE)
+
+
+KINDS = ("table", "regress", "points", "sequences", "graph")
+
+
+@covers(*(f"{kind} methods" for kind in KINDS))
+def test_a_method_that_is_not_there_is_named_harmlessly(shown):
+    for kind in KINDS:
+        shown(kind, "methods", NASTY, code=ExitCode.USAGE)
+    words = ("table", "plan", "--epsilon", "1", "--method")
+    shown(*words, NASTY, code=ExitCode.USAGE)
+    shown(*words, "privbayes", f"--{NASTY}", "1", code=ExitCode.USAGE)
 
 
 @covers("audit")

@@ -29,7 +29,7 @@ def histogram(run, tmp_path):
         '[points]\nunit = "point"\n\n[axes]\nx = [0, 7]\ny = [0, 5]\n', encoding="utf-8"
     )
     words = ("points", "release", "p.csv", "--epsilon", "1", "--method", "uniformgrid")
-    assert run(*words, "--set", "cells=2", "--out", "o", "--no-report").code == 0
+    assert run(*words, "--cells", "2", "--out", "o", "--no-report").code == 0
     return "o"
 
 

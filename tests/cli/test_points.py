@@ -6,8 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.methods import offered, short_name
-from sfumato.cli.points_methods import DEFAULT, OFFERED
+from sfumato.cli.methods import methods_for, short_name
+from sfumato.cli.points import DEFAULT, POINTS
 
 AXES = ("--axis", "longitude=3:7", "--axis", "latitude=50:54")
 SCHEMA = """\
@@ -40,14 +40,14 @@ def checkins(tmp_path):
 @pytest.fixture
 def released(run, checkins):
     words = ("points", "release", checkins, "--epsilon", "1", "--method", "uniformgrid")
-    told = run(*words, "--set", "cells=4", "--out", "o", "--no-report")
+    told = run(*words, "--cells", "4", "--out", "o", "--no-report")
     assert told.code == 0
     return checkins.parent / "o"
 
 
 def test_every_method_for_points_is_offered_and_the_default_is_one_of_them():
-    assert DEFAULT in OFFERED.values()
-    assert offered("points") == OFFERED
+    assert DEFAULT in POINTS.methods.values()
+    assert methods_for("points") == POINTS.methods
     assert short_name(DEFAULT) == "privtree"
 
 
@@ -150,8 +150,8 @@ def test_a_release_is_booked_saved_reported_and_verified(run, checkins):
 
 def test_options_of_another_method_are_refused(run, checkins):
     words = ("points", "plan", checkins, "--epsilon", "1", "--method", "uniformgrid")
-    told = run(*words, "--set", "fan_out=2")
-    assert told.code == ExitCode.USAGE and "does not go with" in told.err
+    told = run(*words, "--fan-out", "2")
+    assert told.code == ExitCode.USAGE and "no parameter 'fan_out'" in told.err
 
 
 def test_points_outside_the_bounds_are_named_by_row_and_never_shown(run, checkins):
@@ -190,7 +190,7 @@ def test_a_box_beyond_the_bounds_comes_with_a_note(run, released):
     assert inside.document["note"] is None and "outside" not in inside.err
     for box in ("6:9,51:53", "100:120,51:53"):
         beyond = run(*words, "--box", box)
-        assert beyond.code == 0 and "outside the declared bounds" in beyond.err
+        assert beyond.code == 0 and "beyond the declared bounds" in beyond.err
         assert "box 2" in run(*words, "--box", box, "--json").document["note"]
 
 
@@ -221,7 +221,7 @@ def test_margins_are_not_made_up_where_counts_were_repaired(run, checkins):
     assert run(*words, "p").code == 0
     (told,) = run("points", "query", "p", "--box", ":,:", "--json").document["counts"]
     assert told["margin"] is None
-    assert run(*words, "q", "--set", "counts=leaves").code == 0
+    assert run(*words, "q", "--counts", "leaves").code == 0
     (told,) = run("points", "query", "q", "--box", ":,:", "--json").document["counts"]
     assert told["margin"] > 0
 

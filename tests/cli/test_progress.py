@@ -12,7 +12,7 @@ def terminal():
 
 
 def work(console, seconds):
-    with progress.showing("working", console):
+    with progress.show_progress("working", console):
         for _ in track(range(4), "adding <noise> [bold]"):
             time.sleep(seconds / 4)
     return console.file.getvalue()

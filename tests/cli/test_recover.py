@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 from sfumato.privacy import durable
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.unsaved import folder_of
@@ -54,7 +54,7 @@ def test_it_is_recovered_without_the_data(run, unsaved, patients, ledger, tmp_pa
     assert sf.verify("found", ledger=sf.Ledger.open(ledger)).passed
     assert (tmp_path / "found" / "report.html").exists()
     assert not folder_of(ledger).exists()
-    assert "Every release that was made is saved" in run("ledger", "recover", ledger).out
+    assert "Every release is saved" in run("ledger", "recover", ledger).out
 
 
 def test_the_next_release_says_that_one_was_never_saved(release, unsaved):
@@ -116,7 +116,7 @@ def test_the_room_that_is_tried_is_that_of_the_release(release, tmp_path, monkey
 
 
 def test_of_two_releases_into_one_folder_the_second_is_not_booked(release, ledger, tmp_path):
-    with reserved(tmp_path / "out"):
+    with reserve_folder(tmp_path / "out"):
         told = release("out")
     assert told.code == ExitCode.USAGE and "another release is being saved in out" in told.err
     assert sf.Ledger.open(ledger).history() == []
@@ -125,7 +125,7 @@ def test_of_two_releases_into_one_folder_the_second_is_not_booked(release, ledge
 
 def test_a_check_compares_a_ledger_with_releases(run, released, ledger, tmp_path):
     told = run("ledger", "check", ledger, released)
-    assert told.code == 0 and "every sum is right" in told.out
+    assert told.code == 0 and "every sum is correct" in told.out
     assert "no older than the witness" in told.out and "paid for" in told.out
     document = run("ledger", "check", ledger, released, "--json").document
     assert document["setbacks"] == [] and len(document["witnesses"]) == 1

@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato import catalogue
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.regress_methods import BESIDES, DEFAULT, OFFERED
+from sfumato.cli.regress import BESIDES, DEFAULT, REGRESS
 
 SCHEMA = """\
 [table]
@@ -58,7 +58,7 @@ def test_every_method_that_makes_a_model_is_offered():
         for name, place in catalogue.METHODS.items()
         if place.startswith("sfumato.regression.") and name not in BESIDES
     }
-    assert set(OFFERED.values()) == named and DEFAULT in named
+    assert set(REGRESS.methods.values()) == named and DEFAULT in named
     for name in named:
         method = sf.privacy.registry.resolve(name)
         assert {"epsilon", "target"} <= set(method.__dataclass_fields__)
@@ -119,6 +119,15 @@ def test_new_rows_are_predicted(run, fitted, tmp_path):
     assert short.code == ExitCode.DATA and "smokes" in short.err
 
 
+def test_a_parameter_that_is_called_like_an_option_has_a_prefix(run, heart):
+    words = ("regress", "rehearse", heart, "--target", "pressure", "--epsilon", "5", "--json")
+    words += ("--method", "adassp", "--delta", "1e-6", "--rows", "50")
+    assert run(*words).document["parameters"]["rows"] == "weigh"
+    assert run(*words, "--method-rows", "clip").document["parameters"]["rows"] == "clip"
+    told = run("regress", "methods", "robustlinearregression").out
+    assert "--method-rows  (one of 'clip'" in told and "--method-engine  (one of" in told
+
+
 def test_classes_make_a_logistic_model(run, heart):
     words = ("regress", "fit", heart, "--target", "smokes", "--positive", "true")
     told = run(*words, "--epsilon", "20", "--out", "smokes", "--no-report", "--json")
@@ -144,7 +153,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(run, heart, fitte
     common = ("regress", "fit", heart, "--epsilon", "1", "--ledger", "l", "--out", "x")
     wrong = run(*common, "--target", "nobody")
     assert wrong.code == ExitCode.USAGE and "no column 'nobody'" in wrong.err
-    wrong = run(*common, "--target", "pressure", "--set", "nonsense=1")
+    wrong = run(*common, "--target", "pressure", "--nonsense", "1")
     assert wrong.code == ExitCode.USAGE and "nonsense" in wrong.err
     assert sf.Ledger.open(heart.parent / "l").remaining == sf.PureDP(3)
     wrong = run("regress", "predict", "nowhere", heart)

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli import reserve
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_read_only_parent_spends_nothing_in_vain(release, ledger, tmp_path, ex
 
 
 def test_the_probe_is_taken_away_before_anything_else_happens(tmp_path):
-    with reserved(tmp_path / "o"):
+    with reserve_folder(tmp_path / "o"):
         assert list((tmp_path / "o").iterdir()) == []
     assert (tmp_path / "o").is_dir()
 
@@ -132,13 +132,13 @@ def test_what_somebody_else_put_there_is_not_removed(tmp_path):
         (tmp_path / "p" / "other").touch()
         raise Refusal(ExitCode.BUDGET, "no")
 
-    with pytest.raises(Refusal), reserved(tmp_path / "p" / "q"):
+    with pytest.raises(Refusal), reserve_folder(tmp_path / "p" / "q"):
         intrude()
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["other"]
 
 
 def test_nothing_is_reserved_where_nothing_is_saved(tmp_path):
-    with reserved(None):
+    with reserve_folder(None):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -170,15 +170,15 @@ def test_who_made_the_folder_does_not_unmake_it_when_another_has_claimed_it(tmp_
     def overtaken(place):
         made = make(place)
         monkeypatch.setattr(reserve, "make_folder", make)
-        first.enter_context(reserved(out))
+        first.enter_context(reserve_folder(out))
         return made
 
     monkeypatch.setattr(reserve, "make_folder", overtaken)
     with first:
-        with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+        with pytest.raises(Refusal, match="another release is being saved"), reserve_folder(out):
             pass
         assert out.is_dir()
-        with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+        with pytest.raises(Refusal, match="another release is being saved"), reserve_folder(out):
             pass
 
 
@@ -190,5 +190,5 @@ def test_a_folder_that_was_unmade_meanwhile_is_not_claimed(tmp_path, monkeypatch
         return True
 
     monkeypatch.setattr(reserve, "lock", late)
-    with pytest.raises(Refusal, match="another release is being saved"), reserved(out):
+    with pytest.raises(Refusal, match="another release is being saved"), reserve_folder(out):
         pass

@@ -5,7 +5,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.sequences_methods import DEFAULT, OFFERED
+from sfumato.cli.sequences import DEFAULT, SEQUENCES
 
 SCHEMA = """\
 [sequences]
@@ -37,8 +37,8 @@ def released(run, visits):
 
 
 def test_every_method_for_sequences_is_offered_and_the_default_is_one_of_them():
-    assert DEFAULT in OFFERED.values()
-    assert "topstrings" in OFFERED
+    assert DEFAULT in SEQUENCES.methods.values()
+    assert "topstrings" in SEQUENCES.methods
 
 
 def test_a_schema_is_declared_without_data_and_read_back(run, tmp_path):
@@ -167,7 +167,7 @@ def test_an_evaluation_is_marked_as_not_private(run, visits, released):
 
 def test_a_list_of_strings_has_no_counts_and_nothing_to_draw_from(run, visits):
     words = ("sequences", "release", visits, "--epsilon", "5", "--skip-lines", "1", "--out", "t")
-    told = run(*words, "--method", "topstrings", "--set", "strings=6")
+    told = run(*words, "--method", "topstrings", "--strings", "6")
     assert told.code == 0
     listed = run("sequences", "top", "t", "-k", "2", "--json").document["strings"]
     assert len(listed) == 2 and listed[0]["count"] is None

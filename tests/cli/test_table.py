@@ -5,7 +5,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.table_names import names_in
+from sfumato.cli.options import parse_names
 
 
 def test_a_draft_is_printed_as_a_schema_file_and_asks_the_first_question(run, patients, tmp_path):
@@ -92,7 +92,7 @@ def test_options_that_do_not_go_together_are_refused(run, patients, options):
     ],
 )
 def test_names_with_commas_are_quoted(text, names):
-    assert names_in(text) == names
+    assert parse_names(text) == names
 
 
 def test_a_draft_warns_of_names_and_labels_that_a_spreadsheet_may_run(run, tmp_path):
@@ -134,7 +134,7 @@ def test_a_release_is_booked_saved_reported_and_verified(run, patients, ledger):
 
 def test_a_release_without_a_ledger_warns(run, patients):
     told = run("table", "release", patients, "--epsilon", "1", "--out", "o", "--no-report")
-    assert told.code == 0 and "nobody keeps the sum" in told.err
+    assert told.code == 0 and "cumulative privacy loss is not tracked" in told.err
     assert "not composed with other releases" in told.out
 
 

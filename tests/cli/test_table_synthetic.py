@@ -5,9 +5,10 @@ import pytest
 
 import sfumato as sf
 from sfumato import catalogue
-from sfumato.cli import table_methods
+from sfumato.cli import table as table_commands
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.table_methods import DEFAULT, OFFERED, short_name
+from sfumato.cli.methods import short_name
+from sfumato.cli.table import DEFAULT, TABLE
 from sfumato.privacy.registry import resolve
 from tests.tabular.fixed import FixedSynthesis
 
@@ -23,30 +24,29 @@ def synthetic(run, patients, tmp_path):
 def offered(monkeypatch):
     """Let the command line offer the small method of the tests as well."""
     monkeypatch.setitem(catalogue.METHODS, "table.FixedSynthesis", "tests.tabular.fixed")
-    monkeypatch.setattr(table_methods, "DEFAULT", "table.FixedSynthesis")
+    monkeypatch.setattr(table_commands, "DEFAULT", "table.FixedSynthesis")
 
 
 def test_every_method_of_the_catalogue_that_makes_a_release_is_offered():
     tables = {name for name in catalogue.METHODS if name.startswith("table.")}
     regressions = {name for name, place in catalogue.METHODS.items() if ".regression." in place}
-    assert set(OFFERED.values()) == tables - {"table.Questions"} - regressions
-    assert OFFERED["marginals"] == "table.Marginals"
-    best = "table.Synthesizer" if "table.Synthesizer" in catalogue.METHODS else "table.Marginals"
-    assert best == DEFAULT
+    assert set(TABLE.methods.values()) == tables - {"table.Questions"} - regressions
+    assert TABLE.methods["marginals"] == "table.Marginals"
+    assert DEFAULT == "table.Synthesizer"
 
 
-@pytest.mark.parametrize("name", sorted(OFFERED.values()))
+@pytest.mark.parametrize("name", sorted(TABLE.methods.values()))
 def test_every_offered_method_can_be_planned_or_says_what_it_needs(run, patients, name):
     words = ("table", "plan", patients, "--epsilon", "1", "--method", short_name(name), "--json")
     told = run(*words)
-    if told.code == ExitCode.USAGE and "--set" in told.document["error"]["message"]:
-        (needed,) = re.findall(r"needs --set (\w+)=…", told.document["error"]["message"])
+    message = "" if told.code == 0 else told.document["error"]["message"]
+    if told.code == ExitCode.USAGE and "needs --target" not in message:
+        (needed,) = re.findall(r"needs --([\w-]+);", message)
         table = sf.read_table(patients, schema=patients.with_name("patients.schema.toml"))
-        value = getattr(resolve(name).example_method("1", table.public), needed)
+        value = getattr(resolve(name).example_method("1", table.public), needed.replace("-", "_"))
         written = value if isinstance(value, str) else json.dumps(value)
-        told = run(*words, "--set", f"{needed}={written}")
+        told = run(*words, f"--{needed}", written)
     elif told.code == ExitCode.USAGE:
-        assert "needs --target" in told.document["error"]["message"]
         told = run(*words, "--target", "sex", "--positive", "f")
     assert told.code == 0 and told.document["plan"]["method"] == name
 
@@ -82,28 +82,70 @@ def test_a_rehearsal_of_rows_reads_no_data(run, patients, offered):
     assert told.code == 0 and "made-up rows" in told.out
 
 
-def test_further_parameters_are_set_by_name(run, patients):
-    words = ("table", "plan", patients, "--epsilon", "1", "--json", "--method", "marginals")
-    assert len(run(*words, "--set", "tables=[[\"age\"]]", "--set", "delta=1e-9").document["plan"]
-               ["steps"]) == 1  # fmt: skip
+def plan_of(run, patients, *options):
+    """Return the outcome of a plan by a method with options of its own."""
+    return run("table", "plan", *options, patients, "--epsilon", "1", "--json")
+
+
+def test_parameters_of_the_method_are_options_wherever_they_stand(run, patients):
+    told = plan_of(run, patients, "--method", "marginals", "--repair", "clip", "--delta=1e-9")
+    assert told.code == 0 and told.document["guarantee"]["loss"]["delta"] == "1/1000000000"
+    # Without --method those of the default are meant; naming tables makes that marginals.
+    assert plan_of(run, patients, "--rounds", "2").code == 0
+    assert plan_of(run, patients, "--repair=clip", "--ways", "1").code == 0
+    listed = plan_of(run, patients, "--method", "privbayes", "--cells=null", "--split", "0.25")
+    assert listed.code == 0
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--set", "degree=2"], "--set degree=… does not go with --method marginals"),
-        (["--set", "degree"], "--set takes NAME=VALUE"),
-        (["--set", "ways=2", "--set", "ways=3"], "ways is given twice"),
-        (["--set", "tables=[oops"], "a list is written as"),
-        (["--target", "sex"], "--target does not go with --method marginals"),
-        (["--method", "histogram", "--table", "age"], "--table does not go with"),
-        (["--set", "ways=none"], "ways must be"),
+        (["--method", "privbayes", "--celz", "6"], "no parameter 'celz'; did you mean --cells?"),
+        (["--method", "privbayes", "--bins_share", "0.1"], "did you mean --bins-share?"),
+        (["--method", "privbayes", "--epsilom", "6"], "did you mean --epsilon?"),
+        (["--sex", "f"], "`sfumato table methods synthesizer` lists its parameters"),
+        (["--degree", "2"], "synthesizer has no parameter 'degree'"),
+        (["--method", "privbays"], "table has no method 'privbays'; did you mean privbayes?"),
+        (["--method", "magic"], "`sfumato table methods` lists them"),
+        (["--method", "marginals", "--target", "sex"], "--target does not apply to --method marg"),
+        (["--method", "histogram", "--table", "age"], "--table does not apply to"),
+        (["--method", "privbayes", "--cells", "none"], "cells must be a whole number of at least"),
+        (["--method", "privbayes", "--cells", "[oops"], "a list is written as"),
     ],
 )
 def test_parameters_that_the_method_does_not_take_are_refused(run, patients, options, words):
-    method = [] if "--method" in options else ["--method", "marginals"]
-    told = run("table", "plan", patients, "--epsilon", "1", *method, *options)
-    assert told.code == ExitCode.USAGE and words in told.err
+    told = plan_of(run, patients, *options)
+    assert told.code == ExitCode.USAGE and words in told.document["error"]["message"]
+
+
+def test_a_switch_takes_no_value(run, patients):
+    words = ("--method", "privbayes", "--variant", "published")
+    assert plan_of(run, patients, *words).code == ExitCode.USAGE
+    assert plan_of(run, patients, *words, "--accept-unproven").code == 0
+    assert plan_of(run, patients, *words, "--no-accept-unproven").code == ExitCode.USAGE
+
+
+def test_methods_and_their_parameters_are_listed_as_the_class_declares_them(run):
+    document = run("table", "methods", "--json").document
+    found = {item["name"]: item["summary"] for item in document["methods"]}
+    assert set(found) == set(TABLE.methods)
+    assert found["privbayes"] == "Release a synthetic table drawn from a Bayesian network."
+    document = run("table", "methods", "PrivBayes", "--json").document
+    cells = next(item for item in document["parameters"] if item["name"] == "cells")
+    assert cells["option"] == "--cells" and cells["default"] is None
+    assert cells["allowed"] == "a whole number of at least 1" and cells["description"]
+    assert document["method"] == "table.PrivBayes"
+    shown = run("table", "methods", "privbayes").out
+    assert "--score  (one of 'auto', 'I', 'F', 'R'; auto by default)" in shown
+    assert "--accept-unproven, --no-accept-unproven" in shown and "epsilon" in shown
+    assert run("table", "methods", "privbays").code == ExitCode.USAGE
+    assert "--table " in run("table", "methods", "marginals").out
+
+
+def test_help_and_completion_know_the_parameters_of_a_named_method(run):
+    shown = run("table", "release", "--method", "privbayes", "--help").out
+    assert "Parameters of privbayes" in shown and "--bins-share" in shown
+    assert "Parameters of" not in run("table", "release", "--help").out
 
 
 def test_the_network_is_printed_and_drawn(run, synthetic, tmp_path):

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.cli.reserve import reserved
+from sfumato.cli.reserve import reserve_folder
 from sfumato.privacy import door, durable, unsaved
 from sfumato.privacy.ledger import Ledger, LedgerError
 from sfumato.privacy.loss import PureDP
@@ -51,7 +51,7 @@ def arm(mode: int, target: int, root: Path, log: int = -1) -> None:
 
 def release_into_a_claimed_folder(root: Path, tell: Tell) -> None:
     """Release as the command line does it."""
-    with reserved(root / "out") as room:
+    with reserve_folder(root / "out") as room:
         ledger = Ledger.open(root / "x.ledger")
         made = door.release(NoisyTally(epsilon=1), DATA, ledger, reserve=room)
         tell("returned")

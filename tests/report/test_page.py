@@ -5,9 +5,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.privacy.release import Release
-from sfumato.report import renderers
-from sfumato.report.blocks import Section, Text
 from sfumato.report.page import UnsoundRelease, report_page
+from sfumato.sections import Section, Text
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
@@ -185,17 +184,16 @@ def unheard(table):
     return release
 
 
-def test_a_kind_without_a_renderer_shows_its_own_picture(unheard, tmp_path):
+def test_a_release_without_sections_of_its_own_shows_its_picture(unheard, tmp_path):
     page = sf.save_report(unheard, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "A picture of it" in page and "<svg" in page
 
 
-def test_renderers_register_by_kind(unheard, monkeypatch):
+def test_a_page_shows_the_sections_of_the_release_escaped(unheard, monkeypatch):
     from sfumato.privacy.certificate import certify
 
-    monkeypatch.setattr(renderers, "_renderers", {})
     section = Section("own", "My <own> part", (Text("1 < 2"),), "nowhere & everywhere")
-    renderers.register("unheard of", lambda release: (section,))
+    monkeypatch.setattr(Unheard, "sections", lambda release: (section,))
     page = report_page(unheard, certify(unheard, unheard.files()), None)
     assert "My &lt;own&gt; part" in page and "1 &lt; 2" in page and "nowhere &amp; every" in page
 

@@ -51,17 +51,13 @@ def test_of_very_many_coefficients_the_largest_are_listed():
     schema = {"kind": values, "y": {"kind": "real", "low": 0, "high": 1}}
     table = sf.Table(frame, sf.Schema.from_dict(schema))
     release = sf.FunctionalRegression(epsilon=1, target="y").release(table)
-    from sfumato.report.regression_model import sections
-
-    grid = next(block for block in sections(release)[0].blocks if block.form == "grid")
+    grid = next(block for block in release.sections()[0].blocks if block.form == "grid")
     assert len(grid.rows) == 62 and grid.rows[-1][0] == "and 40 more"
 
 
 def test_a_page_says_how_sure_single_figures_are(strange):
-    from sfumato.report.regression_model import sections
-
     def told(release):
-        blocks = sections(release)[0].blocks
+        blocks = release.sections()[0].blocks
         grid = next(block for block in blocks if block.form == "grid")
         return " ".join(block.words for block in blocks if block.form == "text"), grid.rows
 

@@ -1,4 +1,4 @@
-"""`sfumato attack`: what somebody could guess through a release. Not private."""
+"""`sfumato attack`: what an adversary could infer from a release. Not private."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sfumato.cli.options import (
     EngineOption,
     ReleaseArgument,
     SeparatorOption,
+    parse_names,
     refuse_unwritable,
 )
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, answering
-from sfumato.cli.table_names import names_in
-from sfumato.cli.table_options import FileArgument, read_private
+from sfumato.cli.releasing import load_release, show_comparison
+from sfumato.cli.screen import JsonOption, answering, print_table
+from sfumato.cli.table_schema import FileArgument, read_declared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ class SourceChoice(StrEnum):
 
 
 app = typer.Typer(
-    help="Attacks that a custodian tries on a release, to see what it gives away. Not private.",
+    help="Attacks on a release, for its custodian, to measure what it discloses. Not private.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -52,14 +52,14 @@ def inversion(
     file: FileArgument,
     release: ReleaseArgument,
     sensitive: Annotated[
-        str, typer.Option(metavar="NAME", help="The column that somebody tries to guess.")
+        str, typer.Option(metavar="NAME", help="The column that the attacker infers.")
     ],
     known: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="The columns of a person that are known beside the target, as age,sex; by default "
-            'all others, and none with --known "".',
+            help="The columns of a person that are known besides the target, as age,sex; by "
+            'default all others, and none with --known "".',
         ),
     ] = None,
     pi: Annotated[
@@ -71,14 +71,16 @@ def inversion(
     ] = SourceChoice.TRAIN,
     pi_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="What such a private release would cost."),
+        typer.Option(metavar="NUMBER", help="The privacy loss of such a release."),
     ] = None,
     public: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The public table that was counted in.")
     ] = None,
     others: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Rows that the model was not made of, to try as well."),
+        typer.Option(
+            metavar="FILE", help="Rows that the model was not fitted to, to attack as well."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -88,10 +90,9 @@ def inversion(
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Guess a column of each person through a released model. NOT PRIVATE: for the custodian."""
+    """Infer a column of each person through a released model. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
         from sfumato.attacks.model_inversion import ModelInversion
-        from sfumato.evaluate.warning import WARNING
         from sfumato.regression.model import RegressionModel
         from sfumato.report.model_inversion import save_inversion
         from sfumato.tabular.classifier import Classifier
@@ -101,17 +102,17 @@ def inversion(
             raise Refusal(ExitCode.USAGE, "--pi public and --public FILE go together")
         if (pi is SourceChoice.DP) != (pi_epsilon is not None):
             raise Refusal(ExitCode.USAGE, "--pi dp and --pi-epsilon NUMBER go together")
-        made = rebuilt(
+        made = load_release(
             screen,
             release,
             (RegressionModel, Classifier),
             "only a regression or a classifier can be inverted",
         )
-        names = None if known is None else names_in(known) if known.strip() else ()
+        names = None if known is None else parse_names(known) if known.strip() else ()
         attack = ModelInversion(sensitive=sensitive, known=names, pi=pi.value, epsilon=pi_epsilon)
         schema = made.public.schema
         table, *further = (
-            None if path is None else read_private(screen, path, schema, engine, separator)
+            None if path is None else read_declared(screen, path, schema, engine, separator)
             for path in (file, public, others)
         )
         assert table is not None
@@ -119,32 +120,22 @@ def inversion(
             outcome = attack.run(table, made, public=further[0], others=further[1])
         if out is not None:
             save_inversion(outcome, out)
-        if as_json:
-            screen.note(WARNING, style="bold red")
         document = {**outcome.to_json(), "page": None if out is None else str(out)}
-        screen.answer(document, lambda console: _show(console, outcome, WARNING, out))
+        show_comparison(screen, document, lambda console: _show(console, outcome, out))
 
 
-def _show(console: Console, outcome: InversionOutcome, warning: str, page: Path | None) -> None:
+def _show(console: Console, outcome: InversionOutcome, page: Path | None) -> None:
     """Print how often each way of guessing is right, and what that means."""
-    from rich import box
-    from rich.table import Table
-
-    wrap = not console.is_terminal
-    console.print(warning, style="bold red", soft_wrap=wrap)
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column(f"{outcome.sensitive} is guessed by")
-    grid.add_column("right", justify="right")
-    grid.add_column("± by chance", justify="right")
-    if outcome.others:
-        grid.add_column("right of others", justify="right")
+    head = [f"{outcome.sensitive} is guessed by", "right", "± by chance"]
+    head += ["right of others"] if outcome.others else []
+    rows = []
     for place, item in enumerate(outcome.guesses):
         cells = [item.name, f"{100 * item.right:.1f} %", f"{100 * item.margin:.1f}"]
         if outcome.others:
             cells.append(f"{100 * outcome.others[place].right:.1f} %")
-        grid.add_row(*cells)
-    console.print(grid)
+        rows.append(cells)
+    print_table(console, head, rows, right=(1, 2, 3))
     for sentence in outcome.sentences():
-        console.print(sentence, soft_wrap=wrap)
+        console.print(sentence, soft_wrap=not console.is_terminal)
     if page is not None:
         console.print(f"A page about it, not private either: {page}", soft_wrap=True)

@@ -171,7 +171,7 @@ def _declared(short: str, kind: str, schema: Path) -> Any:
     """Return what a schema file declares about data of a kind."""
     match kind:
         case "table":
-            from sfumato.cli.table_options import read_schema
+            from sfumato.cli.table_schema import read_schema
             from sfumato.data.table import TablePublic
 
             return TablePublic.of(read_schema(schema))

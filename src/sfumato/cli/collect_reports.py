@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: What is said wherever answers come from a table.
 TRYING_OUT = (
-    "A table is for trying a survey out with made-up people: true answers must be randomised where "
-    "they are given. Every row is drawn anew, permanent questions too."
+    "A table is for trying a survey with synthetic people: true answers must be randomised where "
+    "they are given. Every row is randomised afresh, permanent questions too."
 )
 
 SurveyArgument = Annotated[
@@ -35,7 +35,7 @@ def perturb(
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Made-up people, one in each row of a CSV or Parquet."),
+        typer.Option(metavar="FILE", help="Synthetic people, one per row of a CSV or Parquet."),
     ] = None,
     memory: Annotated[
         Path | None,
@@ -53,7 +53,7 @@ def perturb(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Randomise the answers of one respondent, or, to try a survey out, of made-up people."""
+    """Randomise the answers of one respondent, or, to try a survey, of synthetic people."""
     with answering(as_json) as screen:
         if (table is None) == (not answer):
             raise Refusal(ExitCode.USAGE, "say your answers with --answer, or name a --table")
@@ -81,7 +81,9 @@ def _one(
 
     book = None
     if ledger is None:
-        screen.note("Without --ledger nobody keeps the sum of what your answers cost.")
+        screen.note(
+            "No --ledger given: the cumulative privacy loss of your answers is not tracked."
+        )
     else:
         book = Ledger.open(ledger)
     given = {}
@@ -101,10 +103,10 @@ def _one(
     known |= {item.name for item in survey.items if not item.parts}
     if set(given) - known:
         raise Refusal(ExitCode.USAGE, f"the questions are {', '.join(sorted(known))}")
-    return Respondent(memory, book).answer(survey, _typed(survey, given))
+    return Respondent(memory, book).answer(survey, _read_numbers(survey, given))
 
 
-def _typed(survey: Survey, given: dict[str, str]) -> dict[str, Any]:
+def _read_numbers(survey: Survey, given: dict[str, str]) -> dict[str, Any]:
     """Return answers with numbers where numbers are asked; what is none stays text."""
     numbers = {item.name for item in survey.items if item.bounds}
     numbers |= {part.name for item in survey.items for part in item.parts if part.edges}
@@ -199,7 +201,7 @@ def aggregate(
         if len({path.resolve() for path in lines + tallies}) != len(lines + tallies):
             raise Refusal(ExitCode.USAGE, "a file is named twice; its reports would count twice")
         with screen.working("counting reports"):
-            found = _counted(asked, lines, tallies, skip=skip_wrong)
+            found = _count(asked, lines, tallies, skip=skip_wrong)
         found.save(out)
         document = {
             "tally": str(out),
@@ -221,7 +223,7 @@ def aggregate(
         )
 
 
-def _counted(survey: Survey, paths: list[Path], tallies: list[Path], *, skip: bool) -> SurveyTally:
+def _count(survey: Survey, paths: list[Path], tallies: list[Path], *, skip: bool) -> SurveyTally:
     """Return the tally of all files; what respondents sent is never taken for a tally."""
     from sfumato.local.survey_tally import SurveyTally
 

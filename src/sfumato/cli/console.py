@@ -32,7 +32,7 @@ class EscapingConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print lines and tables, escaped."""
-        super().print(*map(_escaped, objects), **options)
+        super().print(*map(_escape_item, objects), **options)
 
     def out(self, *objects: Any, **options: Any) -> None:
         """Print a whole text as it is, escaped but for its newlines and tabs."""
@@ -41,7 +41,7 @@ class EscapingConsole(Console):
         super().print(text, no_wrap=True, overflow="ignore", crop=False, **options)
 
 
-def _escaped(item: Any) -> Any:
+def _escape_item(item: Any) -> Any:
     """Return something to be printed with all its texts escaped."""
     if isinstance(item, str):
         return escape(item)
@@ -49,8 +49,8 @@ def _escaped(item: Any) -> Any:
         item.plain = escape(item.plain)
     elif isinstance(item, Table):
         for column in item.columns:
-            column.header = _escaped(column.header)
-            column._cells = [_escaped(cell) for cell in column.cells]
+            column.header = _escape_item(column.header)
+            column._cells = [_escape_item(cell) for cell in column.cells]
     elif not isinstance(item, Control):
         # Progress bars send controls; anything else would need an escaping of its own.
         raise TypeError(f"only text and tables are printed; got {type(item).__name__}")

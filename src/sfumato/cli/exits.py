@@ -1,7 +1,7 @@
 """What the exit codes mean, and which error gets which.
 
-A message reaches the screen only if this package wrote it: what a library says may hold a private
-value, so of any other error only its kind and its place are told.
+A message reaches the screen only if this package wrote it: the message of another library may hold
+a private value, so of any other error only its type and its place are shown.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.OK: "all is well",
-    ExitCode.UNEXPECTED: "something unexpected went wrong",
-    ExitCode.USAGE: "a wrong option, parameter or path",
+    ExitCode.OK: "success",
+    ExitCode.UNEXPECTED: "unexpected error",
+    ExitCode.USAGE: "wrong option, parameter or path",
     ExitCode.DATA: "the data or their schema cannot be used",
-    ExitCode.BUDGET: "the ledger refused: too little is left",
-    ExitCode.VERIFICATION: "a release failed its check, or is none",
+    ExitCode.BUDGET: "the ledger refused: not enough budget is left",
+    ExitCode.VERIFICATION: "verification failed, or this is not a release",
     ExitCode.LEDGER: "the ledger cannot be used for this",
     ExitCode.FILE: "a file cannot be read or written",
-    ExitCode.REFUTED: "a promise was refuted",
+    ExitCode.REFUTED: "a privacy guarantee was refuted",
     ExitCode.INTERRUPTED: "interrupted",
 }
 
@@ -59,17 +59,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """How an error is told.
-
-    Parameters
-    ----------
-    code
-        The exit code.
-    message
-        What is wrong and what to do, without any private value.
-    figures
-        More of it for programs.
-    """
+    """How an error is shown: an exit code, a message without any private value, and figures."""
 
     code: ExitCode
     message: str

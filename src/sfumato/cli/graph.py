@@ -1,35 +1,336 @@
-"""`sfumato graph`: from private edges between public nodes to statistics and made-up graphs."""
+"""`sfumato graph`: from private edges between public nodes to statistics and synthetic graphs.
+
+`count`, `degrees`, `stats`, `synthesize` and `spectrum` are `release` with one method each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
-from sfumato.cli import (
-    graph_compare,
-    graph_count,
-    graph_degrees,
-    graph_evaluate,
-    graph_release,
-    graph_spectrum,
-    graph_stats,
-    graph_synthesize,
-)
-from sfumato.cli.exits import EPILOG
+from sfumato.cli import graph_data, graph_evaluate
+from sfumato.cli.exits import EPILOG, ExitCode, Refusal
+from sfumato.cli.kind import Kind, Recipe, add_commands, add_release
+from sfumato.cli.methods import methods_for
+from sfumato.cli.options import ReleaseArgument, refuse_unwritable
+from sfumato.cli.releasing import load_release
+from sfumato.cli.schema_files import read_list
+from sfumato.cli.screen import JsonOption, answering
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.data.graph_public import GraphPublic
+    from sfumato.graph.synthetic import SyntheticGraph
+
+#: The method that is used unless another is named.
+DEFAULT = "graph.SubgraphCount"
+#: What a drawn graph can be written as, by the ending of its name; `sfumato.graph.sampled` knows
+#: the same.
+GRAPHS = (".csv", ".txt", ".tsv", ".parquet", ".graphml")
 
 app = typer.Typer(
-    help="Graphs: plan, rehearse, release and evaluate statistics and made-up graphs that hide any "
-    "one edge.",
+    help="Graphs: plan, rehearse, release and evaluate statistics and synthetic graphs that hide "
+    "any one edge.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
-app.command("count", epilog=EPILOG)(graph_count.count)
-app.command("degrees", epilog=EPILOG)(graph_degrees.degrees)
-app.command("stats", epilog=EPILOG)(graph_stats.stats)
-app.command("synthesize", epilog=EPILOG)(graph_synthesize.synthesize)
-app.command("sample", epilog=EPILOG)(graph_synthesize.sample)
-app.command("spectrum", epilog=EPILOG)(graph_spectrum.spectrum)
-app.command("plan", epilog=EPILOG)(graph_release.plan)
-app.command("rehearse", epilog=EPILOG)(graph_release.rehearse)
-app.command("release", epilog=EPILOG)(graph_release.release)
+
+GRAPH = Kind(
+    name="graph",
+    methods=methods_for("graph"),
+    method_help="What is released of the graph; subgraphcount by default.",
+    recipe=Recipe(default=lambda typed: DEFAULT),
+    options=graph_data.GraphOptions,
+    file="The private edges, two nodes per line: plain text, .gz or .xz.",
+    unread="The private edges; they are read only to find the nodes of --nodes named.",
+    read_public=graph_data.read_public,
+    read_private=graph_data.read_private,
+    help=(
+        "Show the privacy loss and the expected error of a release. Reads the nodes only.",
+        "Run the whole release on synthetic edges. Free: it reads the nodes only.",
+        "Release a statistic of the graph: book the loss, add noise, certify and save it.",
+    ),
+    rows=Annotated[
+        int | None, typer.Option(help="How many synthetic edges; 1000 by default.", min=0)
+    ],
+)
+
+
+class ShapeChoice(StrEnum):
+    """What can be counted."""
+
+    TRIANGLE = "triangle"
+    STAR = "star"
+    CLIQUE = "clique"
+    K_TRIANGLE = "k-triangle"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountParameters:
+    """Which subgraphs are counted."""
+
+    shape: Annotated[
+        ShapeChoice,
+        typer.Option(
+            help="Triangles; stars, a node with k neighbours; cliques, k nodes all joined; or "
+            "k-triangles, k triangles on one edge."
+        ),
+    ] = ShapeChoice.TRIANGLE
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", help="The size of a star, a clique or a k-triangle.", min=2),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatsParameters:
+    """Which statistic is released."""
+
+    expression: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMULA",
+            help="What is released, such as '3 * triangles / wedges', 'density' or "
+            "'triangles(v) / choose2(degree(v))'.",
+        ),
+    ]
+    node: Annotated[
+        str | None, typer.Option(metavar="NODE", help="What v stands for in the formula.")
+    ] = None
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A public file with a node and its group on each line, for blocks and modularity.",
+        ),
+    ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Needed where one number for each node gets noise that depends on the graph.",
+        ),
+    ] = None
+
+
+class KeepChoice(StrEnum):
+    """What of a graph its synthetic likeness keeps."""
+
+    DEGREES = "degrees"
+    MIXING = "mixing"
+    CLUSTERING = "clustering"
+    TRIPLES = "triples"
+    KRONECKER = "kronecker"
+
+
+#: What is kept → the method that keeps it, and its parameters.
+KEPT: dict[str, tuple[str, dict[str, Any]]] = {
+    KeepChoice.DEGREES: ("graph.DKGraph", {"order": 1}),
+    KeepChoice.MIXING: ("graph.DKGraph", {"order": 2}),
+    KeepChoice.CLUSTERING: ("graph.ClusteredGraph", {}),
+    KeepChoice.TRIPLES: ("graph.DKGraph", {"order": 3}),
+    KeepChoice.KRONECKER: ("graph.KroneckerGraph", {}),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesizeParameters:
+    """What a synthetic graph keeps."""
+
+    keep: Annotated[
+        KeepChoice,
+        typer.Option(
+            help="What is kept: degrees, how many edges nodes have; mixing, also whether those "
+            "with many are joined to those with many; clustering, degrees and the number of "
+            "triangles; triples, all shapes of three nodes, which needs --delta and a huge "
+            "epsilon; kronecker, a model of three numbers."
+        ),
+    ] = KeepChoice.MIXING
+    delta: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Needed where the noise depends on the graph."),
+    ] = None
+
+
+class MechanismChoice(StrEnum):
+    """How a spectrum is made private."""
+
+    AUTO = "auto"
+    RESPONSE = "response"
+    LAPLACE = "laplace"
+    EIGENVALUES = "eigenvalues"
+    LNPP = "lnpp"
+    SBMF = "sbmf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpectrumParameters:
+    """Which part of a spectrum is released, and how."""
+
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", help="How many eigenvalues, from the largest.", min=1),
+    ] = None
+    mechanism: Annotated[
+        MechanismChoice,
+        typer.Option(
+            help="response: randomised response for every pair of nodes; laplace: noise on every "
+            "pair; eigenvalues: these alone, with very little noise; lnpp and sbmf: noisy or "
+            "sampled eigenvectors, for comparison."
+        ),
+    ] = MechanismChoice.AUTO
+    delta: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Needed where gaps between eigenvalues are tested."),
+    ] = None
+
+
+def _kept(typed: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the method that keeps what is asked for, and its parameters."""
+    return KEPT.get(typed.get("keep", KeepChoice.MIXING), KEPT[KeepChoice.MIXING])
+
+
+def _read_kept(typed: dict[str, Any], public: GraphPublic, method: str) -> dict[str, Any]:
+    further = {name: value for name, value in typed.items() if name != "keep"}
+    return _kept(typed)[1] | further
+
+
+def _read_stats(typed: dict[str, Any], public: GraphPublic, method: str) -> dict[str, Any]:
+    """Return the parameters of a statistic, with groups from a file."""
+    given = dict(typed)
+    node = given.get("node", "")
+    # A whole number, if it is written as one, or a text.
+    if node.isascii() and node.isdecimal() and str(int(node)) == node:
+        given["node"] = int(node)
+    if "groups" in given:
+        given["groups"] = _read_groups(given["groups"], public)
+    return given
+
+
+def _read_groups(path: Path, public: GraphPublic) -> list[int | str]:
+    """Return the group of each node, in order, from a public file that names both."""
+    found: dict[str, str] = {}
+    places = {public.label(place) for place in range(public.nodes)}
+    for number, line in enumerate(read_list(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        mark = next((mark for mark in ",;\t" if mark in line), None)  # names may hold blanks
+        parts = [part.strip() for part in line.split(mark)]
+        if len(parts) != 2:
+            raise Refusal(
+                ExitCode.DATA, f"{path.name}, line {number}: write a node and its group, no more"
+            )
+        if parts[0] not in places or parts[0] in found:
+            why = "is named before" if parts[0] in found else "is not declared"
+            raise Refusal(ExitCode.DATA, f"{path.name}, line {number}: the node {parts[0]!r} {why}")
+        found[parts[0]] = parts[1]
+    missing = [label for label in map(public.label, range(public.nodes)) if label not in found]
+    if missing:
+        raise Refusal(
+            ExitCode.DATA,
+            f"{path.name}: {len(missing)} nodes have no group, the first of them {missing[0]!r}",
+        )
+    return [found[public.label(place)] for place in range(public.nodes)]
+
+
+add_release(
+    app, GRAPH, "count",
+    Recipe(default=lambda typed: "graph.SubgraphCount", parameters=CountParameters),
+    "Release the number of subgraphs of a shape, with noise that hides any one edge.",
+)  # fmt: skip
+add_release(
+    app, GRAPH, "degrees",
+    Recipe(default=lambda typed: "graph.DegreeSequence"),
+    "Release the sorted degrees of all nodes: how many nodes have how many neighbours.",
+)  # fmt: skip
+add_release(
+    app, GRAPH, "stats",
+    Recipe(
+        default=lambda typed: "graph.GraphStatistic", parameters=StatsParameters, read=_read_stats
+    ),
+    "Release a statistic that is written as a formula; its parts share epsilon.",
+)  # fmt: skip
+add_release(
+    app, GRAPH, "synthesize",
+    Recipe(
+        default=lambda typed: _kept(typed)[0], parameters=SynthesizeParameters, read=_read_kept
+    ),
+    "Release a model of the graph, and a synthetic graph drawn from it.",
+)  # fmt: skip
+
+
+@app.command(epilog=EPILOG)
+def sample(
+    release: ReleaseArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The graph to write: .csv or .parquet with the columns source and target, .txt "
+            "or .tsv with two nodes per line, or .graphml. Each of several graphs gets a number.",
+        ),
+    ],
+    graphs: Annotated[int, typer.Option(help="How many graphs to draw.", min=1)] = 1,
+    seed: Annotated[
+        int | None, typer.Option(help="A seed, to draw the same graphs again.", min=0)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw further synthetic graphs from a release. Reads no data and costs no privacy."""
+    with answering(as_json) as screen:
+        from sfumato import noise
+        from sfumato.graph.synthetic import SyntheticGraph
+
+        refuse_unwritable(out, GRAPHS)
+        places = _places(out, graphs)
+        made: SyntheticGraph = load_release(
+            screen, release, SyntheticGraph, "only a synthetic graph can be drawn from"
+        )
+        generator = noise.generator(seed)
+        written = []
+        with screen.working("drawing"):
+            for place in places:
+                drawn = made.sample(generator=generator)
+                drawn.write(place)
+                written.append({"file": str(place), "nodes": drawn.nodes, "edges": drawn.edges})
+
+        def show(console: Console) -> None:
+            for item in written:
+                console.print(
+                    f"{item['edges']:,} edges between {item['nodes']:,} nodes are in "
+                    f"{item['file']}",
+                    soft_wrap=True,
+                )
+
+        screen.answer({"graphs": written}, show)
+
+
+def _places(out: Path, graphs: int) -> list[Path]:
+    """Return the files of the graphs, none of which may be there."""
+    places = [out]
+    if graphs > 1:
+        width = len(str(graphs))
+        places = [
+            out.with_name(f"{out.stem}-{number:0{width}}{out.suffix}")
+            for number in range(1, graphs + 1)
+        ]
+    taken = next((place for place in places if place.exists()), None)
+    if taken is not None:
+        raise Refusal(ExitCode.USAGE, f"{taken} exists; choose another file with --out")
+    return places
+
+
+add_release(
+    app, GRAPH, "spectrum",
+    Recipe(default=lambda typed: "graph.Spectrum", parameters=SpectrumParameters),
+    "Release the largest eigenvalues of the graph and their eigenvectors.",
+)  # fmt: skip
+add_commands(app, GRAPH)
 app.command("evaluate", epilog=EPILOG)(graph_evaluate.evaluate)
-app.command("compare", epilog=EPILOG)(graph_compare.compare)
+app.command("compare", epilog=EPILOG)(graph_evaluate.compare)

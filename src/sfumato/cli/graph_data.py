@@ -7,14 +7,15 @@ option.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.options import parse_names
 from sfumato.cli.schema_files import read_list
-from sfumato.cli.table_names import names_in
 
 if TYPE_CHECKING:
     from sfumato.cli.screen import Screen
@@ -28,22 +29,16 @@ Nodes = int | str | Sequence[int | str]
 FileArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="The private edges, two nodes a line: plain text, .gz or .xz."
-    ),
-]
-MaybeFileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[FILE]",
-        help="The private edges; they are read only to find the nodes of --nodes named.",
+        metavar="FILE", help="The private edges, two nodes per line: plain text, .gz or .xz."
     ),
 ]
 NodesOption = Annotated[
     str,
     typer.Option(
         metavar="N|named|FILE",
-        help="The public nodes: how many, if they are 0, 1, 2, …; a file that lists them, one a "
-        "line; or named, to take them from FILE: which nodes have an edge is then not protected.",
+        help="The public nodes: how many, if they are 0, 1, 2, …; a file that lists them, one "
+        "per line; or named, to take them from FILE: then it is not protected which nodes have an "
+        "edge.",
         show_default=False,
     ),
 ]
@@ -55,78 +50,56 @@ ColumnsOption = Annotated[
     ),
 ]
 CommentOption = Annotated[
-    str, typer.Option(metavar="TEXT", help="Lines of FILE that begin with this are no edges.")
+    str, typer.Option(metavar="TEXT", help="Lines of FILE that begin with this are skipped.")
 ]
 SkipLinesOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="How many lines at the head of FILE are no records: 1 for the header of an edge list.",
+        help="How many lines at the head of FILE to skip: 1 for the header of an edge list.",
         min=0,
         show_default=False,
     ),
 ]
 
 
-class Layout(NamedTuple):
-    """How the private edges are written.
+@dataclass(frozen=True)
+class Layout:
+    """How private edges are written in a file."""
 
-    Parameters
-    ----------
-    columns, comment, skip_lines
-        What the options said.
-    """
-
-    columns: str | None
-    comment: str
-    skip_lines: int | None
+    columns: ColumnsOption = None
+    comment: CommentOption = "#"
+    skip_lines: SkipLinesOption = None
 
 
-def read_public(screen: Screen, nodes: str, file: Path | None, layout: Layout) -> GraphPublic:
-    """Return what is public about a graph; the edges are read only if they name its nodes.
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(Layout):
+    """What is public about a graph, and how its edges are read."""
 
-    Parameters
-    ----------
-    screen
-        Where progress is shown.
-    nodes
-        What `--nodes` said.
-    file
-        The private edges.
-    layout
-        How they are written.
-    """
+    nodes: NodesOption
+
+
+def read_public(screen: Screen, file: Path | None, options: GraphOptions) -> GraphPublic:
+    """Return what is public about a graph; the edges are read only if they name its nodes."""
     from sfumato.data.graph import Graph
 
-    declared = declared_nodes(nodes)
+    declared = parse_nodes(options.nodes)
     if declared != NAMED:
         return Graph([], declared).public
     if file is None:
         raise Refusal(ExitCode.USAGE, f"--nodes {NAMED} takes the nodes from FILE; name it")
-    return read_private(screen, file, nodes, layout).public
+    return read_private(screen, file, options).public
 
 
-def read_private(screen: Screen, file: Path, nodes: str, layout: Layout) -> Graph:
-    """Read a private graph.
-
-    Parameters
-    ----------
-    screen
-        Where progress is shown.
-    file
-        The private edges.
-    nodes
-        What `--nodes` said.
-    layout
-        How the edges are written.
-    """
-    declared = declared_nodes(nodes)
+def read_private(screen: Screen, file: Path, options: GraphOptions, reading: Any = None) -> Graph:
+    """Read a private graph."""
+    declared = parse_nodes(options.nodes)
     if declared == NAMED:
         screen.note(
             f"--nodes {NAMED}: which nodes have an edge is not protected, and the guarantee says "
-            "so. Where that is a secret, list all nodes there could be instead."
+            "so. If that is private, list all possible nodes instead."
         )
-    return _read(screen, file, declared, layout)
+    return _read(screen, file, declared, options)
 
 
 def read_declared(screen: Screen, file: Path, public: GraphPublic, layout: Layout) -> Graph:
@@ -137,14 +110,14 @@ def read_declared(screen: Screen, file: Path, public: GraphPublic, layout: Layou
 def _read(screen: Screen, file: Path, nodes: Nodes, layout: Layout) -> Graph:
     from sfumato.data.graph import read_graph
 
-    ends = None if layout.columns is None else _two(layout.columns)
+    ends = None if layout.columns is None else _parse_ends(layout.columns)
     with screen.working(f"reading {file.name}"):
         return read_graph(
             file, nodes, columns=ends, comment=layout.comment, skip_lines=layout.skip_lines
         )
 
 
-def declared_nodes(text: str) -> Nodes:
+def parse_nodes(text: str) -> Nodes:
     """Return the nodes that `--nodes` declares: how many, their names, or the word `named`."""
     if text == NAMED:
         return NAMED
@@ -157,10 +130,10 @@ def declared_nodes(text: str) -> Nodes:
             f"--nodes says how many nodes there are, names a file that lists them, or is {NAMED}; "
             f"there is no file {text!r}",
         )
-    return _listed(path)
+    return _read_nodes(path)
 
 
-def _listed(path: Path) -> list[str]:
+def _read_nodes(path: Path) -> list[str]:
     """Return the nodes that a public file lists."""
     names: dict[str, int] = {}
     for number, line in enumerate(read_list(path).splitlines(), start=1):
@@ -174,9 +147,9 @@ def _listed(path: Path) -> list[str]:
     return list(names)
 
 
-def _two(columns: str) -> tuple[str, ...]:
+def _parse_ends(columns: str) -> tuple[str, ...]:
     """Return the columns of the two ends of an edge."""
-    found = names_in(columns, example='caller,"called, if any"')
+    found = parse_names(columns, example='caller,"called, if any"')
     if len(found) != 2:
         raise Refusal(
             ExitCode.USAGE, f"an edge has two ends: --columns FIRST,SECOND; got {len(found)} names"

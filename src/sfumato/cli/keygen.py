@@ -14,8 +14,8 @@ def keygen(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="Where the private key goes; its public half goes beside it, ending in .pub. "
-            "By default the place where `sfumato table release` looks for it."
+            help="The file of the private key; its public half is written beside it, ending in "
+            ".pub. By default the place where `sfumato table release` looks for it."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -31,10 +31,8 @@ def keygen(
         fingerprint = keys.fingerprint(public)
 
         def show(console: Console) -> None:
-            console.print(f"Private key  {place}   (keep it to yourself)", soft_wrap=True)
-            console.print(
-                f"Public key   {keys.public_path(place)}   (give it away)", soft_wrap=True
-            )
+            console.print(f"Private key  {place}   (keep it secret)", soft_wrap=True)
+            console.print(f"Public key   {keys.public_path(place)}   (publish it)", soft_wrap=True)
             console.print(f"Fingerprint  {fingerprint}")
             if path is not None:
                 console.print("Sign with it: sfumato table release … --key PRIVATE-KEY")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.declared import Declared, declared_data, declared_graph
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.graph_data import ColumnsOption, CommentOption, Layout, SkipLinesOption
+from sfumato.cli.graph import GRAPH
+from sfumato.cli.graph_data import ColumnsOption, CommentOption, SkipLinesOption
+from sfumato.cli.kind import take_options
 from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
@@ -18,17 +19,20 @@ from sfumato.cli.options import (
     SeparatorOption,
     schema_path,
 )
-from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.points import POINTS
+from sfumato.cli.schema_files import kind_of
+from sfumato.cli.screen import JsonOption, Screen, answering, print_table
+from sfumato.cli.sequences import SEQUENCES
+from sfumato.cli.table import TABLE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.privacy.guarantee import Unit
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.loss import Loss
 
 app = typer.Typer(
-    help="The account of a data set: what may be spent, what was, and on what.",
+    help="The ledger of a data set: the privacy loss that is allowed, spent and left.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -46,8 +50,8 @@ def allowed_loss(epsilon: str | None, delta: str | None, rho: str | None) -> Los
     if (epsilon is None) == (rho is None) or (rho is not None and delta is not None):
         raise Refusal(
             ExitCode.USAGE,
-            "say what may be spent in all: --allow-epsilon 3, or --allow-epsilon 3 --allow-delta "
-            "1e-6, or --allow-rho 0.5",
+            "declare what may be spent in total: --allow-epsilon 3, or --allow-epsilon 3 "
+            "--allow-delta 1e-6, or --allow-rho 0.5",
         )
     if rho is not None:
         return ZCDP(rho)
@@ -63,7 +67,7 @@ def create(
         typer.Option(help="Whose contribution is protected: person, row, …", show_default=False),
     ],
     allow_epsilon: Annotated[
-        str | None, typer.Option(help="The ε that all releases together may reach.")
+        str | None, typer.Option(help="The ε that all releases together may spend.")
     ] = None,
     allow_delta: Annotated[
         str | None, typer.Option(help="The δ, for releases with Gaussian noise.")
@@ -76,7 +80,7 @@ def create(
     ] = RelationChoice.ADD_REMOVE,
     as_json: JsonOption = False,
 ) -> None:
-    """Open the account of a data set. If one person can have several rows, the unit is person."""
+    """Create the ledger of a data set. If one person can have several rows, the unit is person."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -121,7 +125,7 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read all of a ledger again: every event, every sum, and whether it is the newest copy."""
+    """Check a ledger: every event, every sum, and whether it is the newest copy."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -159,31 +163,31 @@ def recover(
 ) -> None:
     """Save a release that was paid for and never saved, without the data; or list them."""
     with answering(as_json) as screen:
-        from sfumato.cli.releasing import reported, show_release, usable_key
-        from sfumato.cli.reserve import reserved
+        from sfumato.cli.releasing import add_report, show_release, usable_key
+        from sfumato.cli.reserve import reserve_folder
         from sfumato.privacy.ledger import Ledger
 
         found = Ledger.open(path)
         if out is None and not discard:
             screen.answer(_kept(found), lambda console: _show_kept(console, found))
             return
-        number = _chosen(found, entry)
+        number = _choose_entry(found, entry)
         if discard:
             found.discard(number)
             screen.answer(_kept(found), lambda console: _show_kept(console, found))
             return
         assert out is not None
         signing = usable_key(key)
-        with reserved(out):
+        with reserve_folder(out):
             made = found.recover(number)
             made.save(out, key=signing)
         if report:
-            reported(screen, out)
+            add_report(screen, out)
         document = {"release": str(out), "entry": number, "guarantee": made.guarantee.to_json()}
         screen.answer(document, lambda console: show_release(console, made, out))
 
 
-def _chosen(ledger: Ledger, number: int | None) -> int:
+def _choose_entry(ledger: Ledger, number: int | None) -> int:
     """Return the entry that is meant, which must be one that is kept."""
     kept = [entry.number for entry in ledger.unsaved()]
     if number is None and len(kept) == 1:
@@ -228,7 +232,7 @@ def _show_kept(console: Console, ledger: Ledger) -> None:
             soft_wrap=True,
         )
     if not document["recoverable"]:
-        console.print("Every release that was made is saved.")
+        console.print("Every release is saved.")
 
 
 def _refuse_unbooked(ledger: Ledger, folder: Path) -> None:
@@ -248,11 +252,13 @@ def _refuse_unbooked(ledger: Ledger, folder: Path) -> None:
 
 def _show_checked(console: Console, ledger: Ledger, releases: list[Path]) -> None:
     _show(console, ledger)
-    console.print("Every event is as it was written, and every sum is right.", soft_wrap=True)
+    console.print("Every event is unchanged, and every sum is correct.", soft_wrap=True)
     for file in ledger.witnesses():
         console.print(f"It is no older than the witness {file} has seen.", soft_wrap=True)
     if not ledger.witnesses():
-        console.print("No witness of it is kept: an older copy could not be told.", soft_wrap=True)
+        console.print(
+            "No witness of it is kept: an older copy could not be recognised.", soft_wrap=True
+        )
     for folder in releases:
         console.print(f"It holds the entry that paid for {folder}.", soft_wrap=True)
     for before, after in ledger.setbacks():
@@ -290,39 +296,51 @@ def rebind(
         if not reason.strip():
             raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
         found = Ledger.open(path)
+        options = {
+            "nodes": nodes, "columns": columns, "comment": comment, "engine": engine,
+            "separator": separator, "skip_lines": skip_lines,
+        }  # fmt: skip
         if found.unit.value == "edge":
-            declared = _graph(schema, nodes, Layout(columns, comment, skip_lines))
-        elif nodes is not None or columns is not None:
-            raise Refusal(
-                ExitCode.LEDGER,
-                f"{found.name} protects any one {found.unit}; --nodes and --columns are for graphs",
-            )
+            data = _read_graph(screen, file, schema, options)
         else:
-            declared = declared_data(schema_path(schema, file, kind="table"))
-        _refuse_other_unit(found, declared.unit)
-        data = declared.read(screen, file, engine, separator, skip_lines or 0)
+            place = schema_path(schema, file, kind="table")
+            data = _read_by_schema(screen, found, file, place, options)
         found.rebind(data.digest, reason=reason)
         document = {**_state(found), "bindings": _bindings(found)}
         screen.answer(document, lambda console: _show_rebound(console, found))
 
 
-def _graph(schema: Path | None, nodes: str | None, layout: Layout) -> Declared:
-    """Return how the graph of a ledger is read."""
-    if nodes is None or schema is not None:
+def _read_graph(screen: Screen, file: Path, schema: Path | None, options: dict[str, Any]) -> Any:
+    """Read the graph of a ledger."""
+    if options["nodes"] is None or schema is not None:
         raise Refusal(
             ExitCode.USAGE, "a graph has no schema, only its nodes: name them with --nodes"
         )
-    return declared_graph(nodes, layout)
+    return GRAPH.read_private(screen, file, take_options(GRAPH.options, options), None)
 
 
-def _refuse_other_unit(ledger: Ledger, unit: Unit | None) -> None:
-    """Raise for a schema under which nothing could ever be booked in the ledger."""
-    if unit is not None and unit is not ledger.unit:
+def _read_by_schema(
+    screen: Screen, ledger: Ledger, file: Path, schema: Path, options: dict[str, Any]
+) -> Any:
+    """Read data of the kind that their schema declares, if they can be booked in the ledger."""
+    if options["nodes"] is not None or options["columns"] is not None:
+        raise Refusal(
+            ExitCode.LEDGER,
+            f"{ledger.name} protects any one {ledger.unit}; --nodes and --columns are for graphs",
+        )
+    kind = {item.name: item for item in (TABLE, POINTS, SEQUENCES)}[kind_of(schema)]
+    if options["skip_lines"] and kind is not SEQUENCES:
+        raise Refusal(ExitCode.USAGE, "--skip-lines is for files of sequences and graphs")
+    declared = kind.options(schema=schema)
+    unit = kind.read_public(screen, file, declared).unit
+    if unit is not ledger.unit:
         raise Refusal(
             ExitCode.LEDGER,
             f"{ledger.name} protects any one {ledger.unit}, and the schema any one {unit}; "
             "correct the unit in the schema",
         )
+    given = {**options, "skip_lines": options["skip_lines"] or 0}
+    return kind.read_private(screen, file, declared, take_options(kind.reading, given))
 
 
 def _bindings(ledger: Ledger) -> list[dict[str, str]]:
@@ -367,16 +385,13 @@ def _show(console: Console, ledger: Ledger) -> None:
 
 
 def _show_history(console: Console, ledger: Ledger) -> None:
-    from rich import box
-    from rich.table import Table
-
-    grid = Table("entry", "time (UTC)", "method", "charged", "ended", box=box.SIMPLE_HEAD)
+    rows = []
     for entry in ledger.history():
         note = f" ({entry.note})" if entry.note else ""
         status = f"{entry.status}{note}"
         time = entry.time[:16].replace("T", " ")
-        grid.add_row(entry.reference, time, entry.method, str(entry.charged), status)
-    console.print(grid)
+        rows.append((entry.reference, time, entry.method, str(entry.charged), status))
+    print_table(console, ("entry", "time (UTC)", "method", "charged", "ended"), rows)
     for binding in ledger.bindings():
         reason = f": {binding.reason}" if binding.reason else ""
         console.print(f"bound to its data {binding.time}{reason}", style="dim")

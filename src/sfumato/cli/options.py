@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,11 @@ from sfumato.cli.exits import ExitCode, Refusal
 MAGNITUDES = {"epsilon": 15, "delta": 100}
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png", ".pdf")
+
+#: One column name of a list: quoted, with inner quotes doubled, or as it is.
+NAME = re.compile(r'[ \t]*(?:"((?:[^"]|"")*)"|([^",\r\n][^,\r\n]*|))[ \t]*(?:(,)|\Z)')
+#: How many characters of an option an error repeats.
+SHOWN = 60
 
 
 class EngineChoice(StrEnum):
@@ -38,7 +44,7 @@ ReleaseArgument = Annotated[
 SchemaOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="The schema file; by default FILE's name ending in .schema.toml."
+        metavar="FILE", help="The schema file; by default FILE's name with the ending .schema.toml."
     ),
 ]
 OwnSchemaOption = Annotated[
@@ -50,11 +56,12 @@ WrittenSchemaOption = Annotated[
     typer.Option(metavar="FILE", help="The schema file to write; by default it is printed."),
 ]
 RowsAboutOption = Annotated[
-    int | None, typer.Option(metavar="N", help="A public guess at their number, for plans.", min=0)
+    int | None,
+    typer.Option(metavar="N", help="A public estimate of their number, for plans.", min=0),
 ]
 RelationOption = Annotated[
     RelationChoice,
-    typer.Option(help="What is compared: one more or less, or one replaced by another."),
+    typer.Option(help="Neighbouring data sets: one record added or removed, or one replaced."),
 ]
 EpsilonOption = Annotated[
     str,
@@ -68,41 +75,39 @@ DeltaOption = Annotated[
 ]
 EngineOption = Annotated[
     EngineChoice,
-    typer.Option(help="Where to count: duckdb for files larger than memory; auto: by rows_about."),
+    typer.Option(
+        help="Where to count: duckdb for files larger than memory; auto decides by rows_about."
+    ),
 ]
 SeparatorOption = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="What stands between two fields of a CSV file.")
+    str | None, typer.Option(metavar="CHAR", help="The separator of a CSV file.")
 ]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the release.")]
 RehearsalOption = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Save the rehearsal here, marked as not private."),
 ]
-MadeUpOption = Annotated[
+RowsOption = Annotated[
     int | None,
-    typer.Option(help="How many rows to make up; by default rows_about of the schema.", min=0),
+    typer.Option(
+        metavar="N", help="How many synthetic rows; by default rows_about of the schema.", min=0
+    ),
 ]
 LedgerOption = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="The ledger of the data, in which the loss is booked."),
+    typer.Option(metavar="PATH", help="The ledger of the data, where the privacy loss is booked."),
 ]
 KeyOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="PATH", help="The private key that signs; by default yours, if you have one."
+        metavar="PATH", help="The private key that signs; by default yours, if there is one."
     ),
 ]
 ReportOption = Annotated[bool, typer.Option(help="Add report.html to the release.")]
 
 
 def refuse_extreme(**figures: str | None) -> None:
-    """Refuse figures of a loss beyond which noise and errors cannot be computed.
-
-    Parameters
-    ----------
-    figures
-        The figures by their names; `None`, and what is not a number, is left to the method.
-    """
+    """Refuse figures of a loss for which noise cannot be computed; the method refuses others."""
     from sfumato.noise.exact import briefly, exact
 
     for name, text in figures.items():
@@ -118,24 +123,14 @@ def refuse_extreme(**figures: str | None) -> None:
 
 
 def schema_path(schema: Path | None, file: Path | None, *, kind: str) -> Path:
-    """Return the schema file that is meant, or say that none was named.
-
-    Parameters
-    ----------
-    schema
-        The file that was named.
-    file
-        The private data, beside which the schema may lie.
-    kind
-        The group of commands that makes schemas of this kind.
-    """
+    """Return the schema file that is named, or that lies beside the private data."""
     if schema is not None:
         return schema
     if file is None:
-        raise Refusal(ExitCode.USAGE, "name the schema: --schema FILE.schema.toml")
+        raise Refusal(ExitCode.USAGE, "no schema is named; add --schema FILE.schema.toml")
     beside = file.with_name(f"{file.name.split('.')[0]}.schema.toml")
     if not beside.is_file():
-        # Only of a table is a draft made from the data themselves.
+        # Only the schema of a table is drafted from the data.
         from_data = f"{file} " if kind == "table" else "… "
         raise Refusal(
             ExitCode.USAGE,
@@ -154,20 +149,39 @@ def refuse_taken(out: Path | None) -> None:
 def refuse_unwritable(
     path: Path | None, endings: tuple[str, ...], *, option: str = "--out"
 ) -> None:
-    """Refuse, before any work, a file that could not be written.
-
-    Parameters
-    ----------
-    path
-        The file; `None` where none is asked for.
-    endings
-        How its name may end.
-    option
-        The option that names it.
-    """
+    """Refuse, before any work, a file that could not be written."""
     if path is None:
         return
     if path.suffix.lower() not in endings:
-        raise Refusal(ExitCode.USAGE, f"{option} ends in {', '.join(endings)}; got {path.name}")
+        raise Refusal(ExitCode.USAGE, f"{option} must end in {', '.join(endings)}; got {path.name}")
     if not path.parent.is_dir():
         raise Refusal(ExitCode.USAGE, f"there is no folder {path.parent} for the file")
+
+
+def parse_names(
+    text: str, *, what: str = "columns", example: str = 'age,"height, in cm"'
+) -> tuple[str, ...]:
+    """Return the names of a text such as `age,sex`; a name with a comma is quoted.
+
+    Parameters
+    ----------
+    text
+        The names.
+    what, example
+        What they are names of, and how such a text looks, for errors.
+    """
+    names, place, more = [], 0, True
+    while more:
+        found = NAME.match(text, place)
+        if found is None:
+            shown = repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+            raise Refusal(
+                ExitCode.USAGE,
+                f"{shown} does not name {what}: names are separated by commas, and one with a "
+                "comma, a line break or a quote at its beginning is put in double quotes, as in "
+                f"{example}",
+            )
+        quoted, plain, comma = found.groups()
+        names.append((plain if quoted is None else quoted.replace('""', '"')).strip())
+        place, more = found.end(), bool(comma)
+    return tuple(names)

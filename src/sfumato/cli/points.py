@@ -4,8 +4,31 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import points_evaluate, points_map, points_query, points_release, points_schema
+from sfumato.cli import points_query, points_schema
 from sfumato.cli.exits import EPILOG
+from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.methods import methods_for
+
+#: The method that is used unless another is named.
+DEFAULT = "points.PrivTree"
+
+POINTS = Kind(
+    name="points",
+    methods=methods_for("points"),
+    method_help="How the points are released; privtree by default.",
+    recipe=Recipe(default=lambda typed: DEFAULT),
+    options=points_schema.SchemaOptions,
+    reading=points_schema.ReadingOptions,
+    file="The private points: CSV (.gz, .xz) or Parquet.",
+    unread="The private points; they are not read, only their schema beside is.",
+    read_public=points_schema.read_public,
+    read_private=points_schema.read_private,
+    help=(
+        "Show the privacy loss and the expected error of a release. Reads the schema only.",
+        "Run the whole release on synthetic points. Free: no private data are read.",
+        "Release the points: book the loss, add noise, certify and save cells with counts.",
+    ),
+)
 
 app = typer.Typer(
     help="Points: declare a schema, plan, rehearse, release, query, draw and evaluate.",
@@ -13,9 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("schema", epilog=EPILOG)(points_schema.schema)
-app.command("plan", epilog=EPILOG)(points_release.plan)
-app.command("rehearse", epilog=EPILOG)(points_release.rehearse)
-app.command("release", epilog=EPILOG)(points_release.release)
+add_commands(app, POINTS)
 app.command("query", epilog=EPILOG)(points_query.query)
-app.command("map", epilog=EPILOG)(points_map.draw)
-app.command("evaluate", epilog=EPILOG)(points_evaluate.evaluate)
+app.command("map", epilog=EPILOG)(points_query.draw)
+app.command("evaluate", epilog=EPILOG)(points_query.evaluate)

@@ -1,4 +1,7 @@
-"""`sfumato points query`: about how many points lie in a box. Reads a release alone."""
+"""`sfumato points query | map | evaluate`: counts in boxes, maps, and how good they are.
+
+Only `evaluate` reads private data; what it shows is not private.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import ReleaseArgument
-from sfumato.cli.points_schema import interval
-from sfumato.cli.releasing import rebuilt
+from sfumato.cli.options import (
+    PICTURES,
+    EngineChoice,
+    EngineOption,
+    OwnSchemaOption,
+    ReleaseArgument,
+    SeparatorOption,
+    refuse_unwritable,
+)
+from sfumato.cli.points_schema import interval, read_declared, read_points_as
+from sfumato.cli.releasing import load_release, show_comparison
 from sfumato.cli.schema_files import read_list
-from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.screen import JsonOption, answering, print_table, save_picture
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from rich.console import Console
 
+    from sfumato.evaluate.points import PointsEvaluation
     from sfumato.spatial.histogram import SpatialHistogram
 
 Box = tuple[tuple[float, float], ...]
+
+#: What a map can be written as, by the ending of its name.
+ENDINGS = (*PICTURES, ".html", ".geojson")
+#: 19 times in 20 a weighted sum of Laplace variables is within this many standard deviations: the
+#: most that any sum needs is what one variable alone needs, ln(20)/√2.
+DEVIATIONS = math.log(20) / math.sqrt(2)
 
 
 def query(
@@ -44,17 +63,16 @@ def query(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the points in boxes, with the margin of the noise where it is known. Costs nothing."""
+    """Count the points in boxes, with the margin of noise where it is known. Costs no privacy."""
     with answering(as_json) as screen:
-        from sfumato.cli.points_margins import margins as noise_margins
         from sfumato.spatial.histogram import SpatialHistogram
 
-        made: SpatialHistogram = rebuilt(
+        made: SpatialHistogram = load_release(
             screen, release, SpatialHistogram, "only a release of points can be asked for boxes"
         )
-        asked = [_parsed(text, made) for text in box or ()]
+        asked = [_parse_box(text, made) for text in box or ()]
         if boxes is not None:
-            asked += _read(boxes, made)
+            asked += _read_boxes(boxes, made)
         if not asked:
             raise Refusal(ExitCode.USAGE, "name a box with --box, or a file of boxes with --boxes")
         counts = made.count(asked).tolist()
@@ -68,7 +86,7 @@ def query(
         )
 
 
-def _parsed(text: str, made: SpatialHistogram) -> Box:
+def _parse_box(text: str, made: SpatialHistogram) -> Box:
     """Return the box of a text such as `4.3:4.5,52:52.2`."""
     names = made.public.names
     parts = text.split(",")
@@ -84,7 +102,7 @@ def _parsed(text: str, made: SpatialHistogram) -> Box:
     )
 
 
-def _read(path: Path, made: SpatialHistogram) -> list[Box]:
+def _read_boxes(path: Path, made: SpatialHistogram) -> list[Box]:
     """Return the boxes of a CSV file; as cells.csv names its columns."""
     ends = [(f"{name}_from", f"{name}_to") for name in made.public.names]
     needed = [column for pair in ends for column in pair]
@@ -131,8 +149,8 @@ def _outside(made: SpatialHistogram, asked: list[Box]) -> str | None:
     if len(beyond) > 1:
         which = f"{len(beyond)} boxes, the first of them box {beyond[0]}, go"
     return (
-        f"{which} beyond the declared bounds ({declared}), and outside the declared bounds nothing "
-        "was counted: what is told is the count of the part within"
+        f"{which} beyond the declared bounds ({declared}), outside of which nothing was "
+        "counted: the count is that of the part within"
     )
 
 
@@ -165,25 +183,147 @@ def _show(
     margins: list[float | None],
 ) -> None:
     """Print the boxes with their counts."""
-    from rich import box as boxes
-    from rich.table import Table
-
-    grid = Table(box=boxes.SIMPLE_HEAD)
-    for name in made.public.names:
-        grid.add_column(name)
-    grid.add_column("count", justify="right")
-    grid.add_column("noise", justify="right")
+    rows = []
     for item, count, margin in zip(asked, counts, margins, strict=True):
         ends = [f"{low:g} to {high:g}" for low, high in item]
         noise = "—" if margin is None else f"± {margin:,.4g}"
-        grid.add_row(*ends, f"{count:,.1f}", noise)
-    console.print(grid)
-    even = "Within a cell of the release points are taken to be spread evenly."
+        rows.append((*ends, f"{count:,.1f}", noise))
+    axes = len(made.public.names)
+    head = (*made.public.names, "count", "noise")
+    print_table(console, head, rows, right=(axes, axes + 1))
+    even = "Within a cell of the release, points are assumed to be spread evenly."
     words = (
         f"The noise on the count of one cell has a standard deviation of about "
         f"{made.deviation:,.4g}; that of a sum is not known exactly, because counts were made to "
         f"agree with each other. {even}"
     )
     if any(margin is not None for margin in margins):
-        words = f"19 times in 20 the noise on a count is no larger than is said. {even}"
+        words = f"19 times in 20 the noise on a count is no larger than stated. {even}"
     console.print(words, style="dim", soft_wrap=not console.is_terminal)
+
+
+def noise_margins(made: SpatialHistogram, boxes: ArrayLike) -> list[float | None]:
+    """Return the margin of the noise on the count of each box, `None` where it is not known.
+
+    The count of a box adds up its share of every cell, so the variance of its noise is that of one
+    cell times the sum of the squared shares. Margins are whole numbers, rounded up, because noise
+    is.
+    """
+    import numpy as np
+
+    asked = np.asarray(boxes, dtype=np.float64)
+    if not _independent(made):
+        return [None] * len(asked)
+    cells = made.cells.boxes
+    wide = cells[:, :, 1] - cells[:, :, 0]
+    found: list[float | None] = []
+    for box in asked:
+        inside = np.minimum(cells[:, :, 1], box[:, 1]) - np.maximum(cells[:, :, 0], box[:, 0])
+        shares = np.prod(np.clip(inside / wide, 0.0, 1.0), axis=1)
+        deviation = made.deviation * math.sqrt(float(np.square(shares).sum()))
+        found.append(float(math.ceil(DEVIATIONS * deviation)))
+    return found
+
+
+def _independent(made: SpatialHistogram) -> bool:
+    """Tell whether every cell carries its own noise, all of one size, and nothing was repaired."""
+    method = made.provenance.method
+    leaves = method.name == "points.PrivTree" and method.parameters()["counts"] == "leaves"
+    return leaves or method.name == "points.UniformGrid"
+
+
+def draw(
+    release: ReleaseArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="A picture (.svg, .png, .pdf), a page that shows the count of each cell (.html), "
+            "or a layer for maps (.geojson).",
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Draw where the points are, by the release. Reads no data and costs no privacy."""
+    with answering(as_json) as screen:
+        from sfumato.spatial.histogram import SpatialHistogram
+
+        refuse_unwritable(out, ENDINGS)
+        made: SpatialHistogram = load_release(
+            screen, release, SpatialHistogram, "only a release of points has a map"
+        )
+        with screen.working("drawing"):
+            _write_map(made, out)
+        document: dict[str, Any] = {"map": str(out), "cells": len(made.cells.counts)}
+        screen.answer(document, lambda console: console.print(f"Drawn in {out}", soft_wrap=True))
+
+
+def _write_map(made: SpatialHistogram, out: Path) -> None:
+    """Write the map in the form that the ending of its name asks for."""
+    ending = out.suffix.lower()
+    if ending in PICTURES:
+        save_picture(made.plot(), out)
+    elif ending == ".html":
+        from sfumato.report.map_page import map_page
+
+        out.write_text(map_page(made), encoding="utf-8")
+    else:
+        from sfumato.spatial.geojson import geojson_bytes
+
+        out.write_bytes(geojson_bytes(made.geojson()))
+
+
+def evaluate(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The private points: CSV (.gz, .xz) or Parquet.")
+    ],
+    release: ReleaseArgument,
+    schema: OwnSchemaOption = None,
+    queries: Annotated[
+        int, typer.Option(help="How many random boxes of each size to count.", min=1)
+    ] = 1000,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with the private points. NOT PRIVATE: for the custodian's eyes only."""
+    with answering(as_json) as screen:
+        from sfumato.evaluate.points import evaluate as compare
+        from sfumato.spatial.histogram import SpatialHistogram
+
+        made: SpatialHistogram = load_release(
+            screen, release, SpatialHistogram, "only a release of points is compared with points"
+        )
+        declared = made.public if schema is None else read_declared(schema)
+        points = read_points_as(screen, file, declared, engine, separator)
+        with screen.working("comparing"):
+            outcome = compare(points, made, queries=queries)
+        show_comparison(
+            screen, outcome.to_json(), lambda console: _show_evaluation(console, outcome)
+        )
+
+
+def _show_evaluation(console: Console, outcome: PointsEvaluation) -> None:
+    """Print how far a release is from the truth."""
+    console.print(f"{outcome.points:,} points; {outcome.total:,.1f} in the release.")
+    rows = []
+    for item in outcome.boxes:
+        figures = item.to_json()
+        low, high = item.share
+        rows.append(
+            (
+                f"{len(item.absolute):,} {item.size}",
+                f"{100 * low:g} % to {100 * high:g} %",
+                f"{figures['average_absolute_error']:,.2f} points",
+                f"{100 * figures['average_relative_error']:.2f} %",
+                f"{100 * figures['median_relative_error']:.2f} %",
+            )
+        )
+    head = ("boxes", "share of the domain", "average error", "relative", "median")
+    print_table(console, head, rows)
+    console.print(
+        "Relative errors are percentages of the true count, or of a thousandth of all points "
+        "where that is more.",
+        style="dim",
+        soft_wrap=not console.is_terminal,
+    )

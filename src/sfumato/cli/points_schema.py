@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +12,23 @@ import typer
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import (
     EngineChoice,
+    EngineOption,
     RelationChoice,
     RelationOption,
     RowsAboutOption,
+    SchemaOption,
+    SeparatorOption,
     WrittenSchemaOption,
     refuse_taken,
     schema_path,
 )
-from sfumato.cli.schema_files import lines_of, read_document, refuse_others, section
+from sfumato.cli.schema_files import (
+    answer_with_schema,
+    lines_of,
+    read_document,
+    refuse_others,
+    section,
+)
 from sfumato.cli.screen import JsonOption, Screen, answering
 
 if TYPE_CHECKING:
@@ -80,7 +89,7 @@ def schema(
     out: WrittenSchemaOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write down what is public about points. No data are read: bounds are declared, not found."""
+    """Declare what is public about points. No data are read: bounds are declared, not found."""
     with answering(as_json) as screen:
         refuse_taken(out)
         declared = _public(
@@ -88,17 +97,7 @@ def schema(
             geographic=geographic, outside=outside.value, relation=relation.value,
             rows_about=rows_about,
         )  # fmt: skip
-        text = written(declared)
-        if out is not None:
-            out.write_text(text, encoding="utf-8")
-            screen.note(f"Written to {out}.")
-        document = {
-            "schema": declared.to_json(),
-            "written": None if out is None else str(out),
-        }
-        screen.answer(
-            document, lambda console: None if out else console.out(text, highlight=False, end="")
-        )
+        answer_with_schema(screen, declared, schema_text(declared), out)
 
 
 def _axes(texts: list[str]) -> dict[str, tuple[float, float]]:
@@ -143,8 +142,8 @@ def _public(
 
     if facts["unit"] == "person" and (facts["person"] is None or max_points is None):
         raise ValueError(
-            'unit "person" needs a bound: say with person which column tells whose point it is, '
-            "and with max_points how many points of one person are used"
+            'unit "person" needs a bound: person names the column that says whose point it is, '
+            "and max_points how many points of one person are used"
         )
     return PointsPublic(
         bounds=tuple(axes.values()),
@@ -154,7 +153,7 @@ def _public(
     )
 
 
-def written(public: PointsPublic) -> str:
+def schema_text(public: PointsPublic) -> str:
     """Return the text of a schema file."""
     person = public.person is not None
     facts = {
@@ -210,21 +209,44 @@ def _is_pair(pair: Any) -> bool:
     )
 
 
-def read_public(schema: Path | None, file: Path | None) -> PointsPublic:
+@dataclass(frozen=True)
+class SchemaOptions:
+    """What is public about points."""
+
+    schema: SchemaOption = None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How private points are read."""
+
+    engine: EngineOption = EngineChoice.AUTO
+    separator: SeparatorOption = None
+
+
+def read_public(screen: Screen, file: Path | None, options: SchemaOptions) -> PointsPublic:
     """Return what is public about points, from their schema alone.
 
     Where their number is public, a plan takes it to be what was declared.
     """
-    declared = read_declared(schema_path(schema, file, kind="points"))
+    declared = read_declared(schema_path(options.schema, file, kind="points"))
     if declared.relation.value == RelationChoice.REPLACE_ONE:
         return replace(declared, rows=declared.rows_about)
     return declared
 
 
 def read_private(
-    screen: Screen, file: Path, declared: PointsPublic, engine: EngineChoice, separator: str | None
+    screen: Screen, file: Path, options: SchemaOptions, reading: ReadingOptions
 ) -> Points:
     """Read the private points."""
+    declared = read_declared(schema_path(options.schema, file, kind="points"))
+    return read_points_as(screen, file, declared, reading.engine, reading.separator)
+
+
+def read_points_as(
+    screen: Screen, file: Path, declared: PointsPublic, engine: EngineChoice, separator: str | None
+) -> Points:
+    """Read private points of which a schema or a release says what is public."""
     from sfumato.data.points import read_points
 
     bounded = declared.person is not None

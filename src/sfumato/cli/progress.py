@@ -67,7 +67,7 @@ class DelayedBar:
 
 
 @contextmanager
-def showing(what: str, console: Console) -> Iterator[None]:
+def show_progress(what: str, console: Console) -> Iterator[None]:
     """Show the progress of a block of work.
 
     Parameters

@@ -1,4 +1,4 @@
-"""`sfumato regress predict`: what a released model says about new rows. Reads no private data."""
+"""`sfumato regress predict | evaluate`: what a released model predicts, and how well."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import ReleaseArgument, SeparatorOption, refuse_unwritable
-from sfumato.cli.releasing import rebuilt
+from sfumato.cli.options import (
+    EngineChoice,
+    EngineOption,
+    ReleaseArgument,
+    SeparatorOption,
+    refuse_unwritable,
+)
+from sfumato.cli.releasing import load_release, show_comparison
 from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.table_schema import FileArgument, read_declared
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
     from rich.console import Console
 
+    from sfumato.evaluate.regression import ClassErrors, NumberErrors
     from sfumato.regression.model import RegressionModel
 
 #: How the name of the written file may end.
@@ -47,8 +55,8 @@ def predict(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Also tell between which numbers a target lies, as with 0.95 of 19 rows in 20; "
-            "for models that know how sure they are.",
+            help="Add intervals that hold this share of the targets, such as 0.95; for models "
+            "that know their own uncertainty.",
         ),
     ] = None,
     separator: SeparatorOption = None,
@@ -61,12 +69,12 @@ def predict(
         refuse_unwritable(out, ENDINGS)
         if out is not None and out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; choose another file with --out")
-        made: RegressionModel = rebuilt(
+        made: RegressionModel = load_release(
             screen, release, RegressionModel, "only a regression predicts"
         )
         with screen.working("predicting"):
             frame = _read(made, rows, separator)
-            found = _predicted(made, frame, level)
+            found = _predict(made, frame, level)
         _refuse_taken_names(frame, found)
         document: dict[str, Any] = {
             "rows": found.height,
@@ -98,7 +106,7 @@ def _read(made: RegressionModel, path: Path, separator: str | None) -> pl.DataFr
     return pl.DataFrame(file.read(names))
 
 
-def _predicted(made: RegressionModel, frame: pl.DataFrame, level: float | None) -> pl.DataFrame:
+def _predict(made: RegressionModel, frame: pl.DataFrame, level: float | None) -> pl.DataFrame:
     """Return the predictions, one row each."""
     import polars as pl
 
@@ -109,10 +117,10 @@ def _predicted(made: RegressionModel, frame: pl.DataFrame, level: float | None) 
     if level is not None:
         interval = made.interval(frame, level)
         found |= {f"{name} low": interval.low, f"{name} high": interval.high}
-    return pl.DataFrame({column: _rounded(values) for column, values in found.items()})
+    return pl.DataFrame({column: _round(values) for column, values in found.items()})
 
 
-def _rounded(values: NDArray[Any]) -> Any:
+def _round(values: NDArray[Any]) -> Any:
     """Return numbers to six significant digits; more would be noise."""
     import polars as pl
 
@@ -140,3 +148,58 @@ def _show(console: Console, found: pl.DataFrame, out: Path | None) -> None:
     buffer = io.BytesIO()
     found.write_csv(buffer)
     console.out(buffer.getvalue().decode("utf-8"), highlight=False, end="")
+
+
+def evaluate(
+    file: FileArgument,
+    release: ReleaseArgument,
+    engine: EngineOption = EngineChoice.AUTO,
+    separator: SeparatorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare predictions with the truth of private rows. NOT PRIVATE: for the custodian only."""
+    with answering(as_json) as screen:
+        from sfumato.evaluate.regression import evaluate as compare
+        from sfumato.regression.model import RegressionModel
+
+        made: RegressionModel = load_release(
+            screen, release, RegressionModel, "only regressions are compared with rows here"
+        )
+        table = read_declared(screen, file, made.public.schema, engine, separator)
+        with screen.working("comparing"):
+            outcome = compare(table, made)
+        show_comparison(screen, outcome.to_json(), lambda console: show_errors(console, outcome))
+
+
+def show_errors(console: Console, outcome: NumberErrors | ClassErrors) -> None:
+    """Print how good predictions are."""
+    from sfumato.evaluate.regression import ClassErrors
+
+    wrap = not console.is_terminal
+    lines = _class_lines(outcome) if isinstance(outcome, ClassErrors) else _number_lines(outcome)
+    for line in lines:
+        console.print(line, soft_wrap=wrap)
+
+
+def _number_lines(outcome: NumberErrors) -> list[str]:
+    lines = [
+        f"Predicting {outcome.target} for {outcome.rows:,} private rows: off by "
+        f"{outcome.error:,.4g} (root mean square) and {outcome.absolute_error:,.4g} on average; "
+        f"guessing the mean is off by {outcome.guess_error:,.4g}, the best model of its kind, "
+        f"without noise, by {outcome.private_error:,.4g}.",
+        f"It explains {100 * outcome.explained:.1f} % of the variance; ranks of predictions and "
+        f"truth have a correlation of {outcome.spearman:.3f}.",
+    ]
+    if outcome.covered is not None:
+        lines.append(f"Of its 95 % intervals {100 * outcome.covered:.1f} % hold the truth.")
+    return lines
+
+
+def _class_lines(outcome: ClassErrors) -> list[str]:
+    return [
+        f"Predicting {outcome.target} for {outcome.rows:,} private rows: "
+        f"{100 * outcome.error:.1f} % wrong; {100 * outcome.majority_error:.1f} % by guessing what "
+        f"is more frequent, {100 * outcome.private_error:.1f} % by a model without noise.",
+        f"Of a positive and another row the positive one is taken to be likelier in "
+        f"{100 * outcome.ranked:.1f} % of the cases.",
+    ]

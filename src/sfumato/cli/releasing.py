@@ -1,4 +1,4 @@
-"""Before, without, and with spending: what plans, rehearsals and releases of all kinds share.
+"""What plans, rehearsals and releases of all kinds share.
 
 Whatever can be refused is refused before anything is spent: the key, the ledger, the data and the
 method are ready when a release begins, and so is its folder.
@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.reserve import reserved
+from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.reserve import reserve_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,61 +19,58 @@ if TYPE_CHECKING:
     from sfumato.cli.screen import Screen
     from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.method import AnyMethod
+    from sfumato.privacy.plan import Plan
     from sfumato.privacy.release import Release
 
-#: Returns what only a release of its kind can tell, for programs.
-Facts = Callable[[Any], dict[str, Any]]
+#: Shows people figures of a release below its words.
 Figures = Callable[["Console", Any], None]
 
 
-def planned(screen: Screen, recipe: AnyMethod, public: Any) -> None:
+def show_plan(screen: Screen, recipe: AnyMethod, public: Any) -> None:
     """Answer with the plan of a method."""
-    from sfumato.cli.words import plan_document, show_plan
-
     plan = recipe.plan(public)
-    screen.answer(plan_document(plan), lambda console: show_plan(console, plan))
+    document = {"plan": plan.to_json(), "guarantee": plan.guarantee.to_json()}
+    screen.answer(document, lambda console: print_plan(console, plan))
 
 
-def rehearsed(
+def print_plan(console: Console, plan: Plan) -> None:
+    """Print a plan: what is measured, its privacy loss, and its expected error."""
+    from sfumato.cli.screen import print_table
+
+    console.print(f"Plan of {plan.method}: {plan.guarantee}", soft_wrap=not console.is_terminal)
+    if not console.is_terminal:
+        # A file or a pipe gets every line whole.
+        for line in str(plan).split("\n")[1:]:
+            console.print(line, soft_wrap=True)
+        return
+    rows = [(step.what, str(step.loss), step.noise, step.error) for step in plan.steps]
+    print_table(console, ("what", "loss", "noise", "expected error"), rows)
+    for note in plan.notes:
+        console.print(note, style="dim")
+
+
+def run_rehearsal(
     screen: Screen,
     recipe: AnyMethod,
     public: Any,
     *,
     rows: int | None,
     out: Path | None,
-    facts: Facts,
     figures: Figures | None = None,
 ) -> None:
-    """Run a whole release on made-up data and answer with it.
-
-    Parameters
-    ----------
-    screen
-        Where the answer is shown.
-    recipe, public
-        The method, and what is public about the data.
-    rows
-        How many records to make up.
-    out
-        Where the rehearsal is saved, if anywhere.
-    facts
-        What a release of this kind tells programs of itself.
-    figures
-        What of it is shown to people below its words, if anything is.
-    """
+    """Run a whole release on synthetic data and answer with it. Spends nothing."""
     from sfumato.rehearsal import rehearse
 
-    warn_of_size(screen, recipe, public)
-    with reserved(out):
+    _warn_of_size(screen, recipe, public)
+    with reserve_folder(out):
         with screen.working("rehearsing"):
             made = rehearse(recipe, public, rows=rows)
         if out is not None:
             made.save(out)
-    document = {**_document(made, out), **facts(made), "words": made.words()}
-    screen.answer(document, lambda console: show_release(console, made, out, figures))
+    screen.answer(_document(made, out), lambda console: show_release(console, made, out, figures))
 
 
-def released(
+def run_release(
     screen: Screen,
     recipe: AnyMethod,
     data: Any,
@@ -81,10 +79,9 @@ def released(
     book: Ledger | None,
     signing: Path | None,
     report: bool,
-    facts: Facts,
     figures: Figures | None = None,
 ) -> None:
-    """Release private data and answer with what was released.
+    """Spend: release private data, save the release, and answer with it.
 
     Parameters
     ----------
@@ -98,25 +95,18 @@ def released(
         The ledger and the key, both tried before.
     report
         Whether report.html is added.
-    facts
-        What a release of this kind tells programs of itself.
     figures
         What of it is shown to people below its words, if anything is.
     """
     from sfumato.privacy import door
 
-    warn_of_size(screen, recipe, data.public)
-    with reserved(out) as room:
+    _warn_of_size(screen, recipe, data.public)
+    with reserve_folder(out) as room:
         with screen.working("releasing"):
             made = door.release(recipe, data, book, reserve=room)
         made.save(out, key=signing)
-    page = reported(screen, out) if report else None
-    document = {
-        **_document(made, out),
-        **facts(made),
-        "words": made.words(),
-        "report": None if page is None else str(page),
-    }
+    page = add_report(screen, out) if report else None
+    document = {**_document(made, out), "report": None if page is None else str(page)}
     if book is not None:
         document["left"] = book.remaining.to_json()
 
@@ -128,7 +118,7 @@ def released(
     screen.answer(document, show)
 
 
-def warn_of_size(screen: Screen, recipe: AnyMethod, public: Any) -> None:
+def _warn_of_size(screen: Screen, recipe: AnyMethod, public: Any) -> None:
     """Say, before anything is spent, how much room a large release takes."""
     note = recipe.plan(public).size_note
     if note:
@@ -136,7 +126,7 @@ def warn_of_size(screen: Screen, recipe: AnyMethod, public: Any) -> None:
 
 
 def usable_key(key: Path | None) -> Path | None:
-    """Return the key that will sign, after seeing that it can."""
+    """Return the key that will sign, after checking that it can."""
     from sfumato.privacy import keys
 
     found = key if key is not None else keys.find_key()
@@ -145,20 +135,17 @@ def usable_key(key: Path | None) -> Path | None:
     return found
 
 
-def opened_ledger(screen: Screen, path: Path | None) -> Ledger | None:
-    """Open the ledger, or say what it means to do without."""
+def open_ledger(screen: Screen, path: Path | None) -> Ledger | None:
+    """Open the ledger and say what its owner should know, or what it means to do without."""
     from sfumato.privacy.ledger import Ledger
 
-    if path is not None:
-        return _noted(screen, Ledger.open(path))
-    screen.note(
-        "Without --ledger nobody keeps the sum: losses of several releases of the same data add up."
-    )
-    return None
-
-
-def _noted(screen: Screen, ledger: Ledger) -> Ledger:
-    """Return a ledger, after saying what its owner should know before it is used."""
+    if path is None:
+        screen.note(
+            "No --ledger given: cumulative privacy loss is not tracked. Losses of several releases "
+            "of the same data add up."
+        )
+        return None
+    ledger = Ledger.open(path)
     unsaved = ledger.unsaved()
     if unsaved:
         numbers = ", ".join(entry.reference for entry in unsaved)
@@ -169,7 +156,7 @@ def _noted(screen: Screen, ledger: Ledger) -> Ledger:
     return ledger
 
 
-def reported(screen: Screen, out: Path) -> Path:
+def add_report(screen: Screen, out: Path) -> Path:
     """Add the report to a saved release."""
     from sfumato.report.page import save_report
 
@@ -177,10 +164,10 @@ def reported(screen: Screen, out: Path) -> Path:
         return save_report(out)
 
 
-def rebuilt(
+def load_release(
     screen: Screen, folder: Path, kind: type[Release] | tuple[type[Release], ...], needs: str
 ) -> Any:
-    """Return a saved release of a kind, rebuilt from its transcript.
+    """Return a saved release, rebuilt from its transcript, which must be of a kind.
 
     Parameters
     ----------
@@ -191,9 +178,8 @@ def rebuilt(
     kind
         The class it must be of, or several.
     needs
-        What of such a release is wanted, to begin a refusal with.
+        What such a release is needed for, to begin a refusal with.
     """
-    from sfumato.cli.exits import ExitCode, Refusal
     from sfumato.privacy.saved import load
 
     with screen.working("rebuilding the release"):
@@ -213,13 +199,15 @@ def _document(made: Release, out: Path | None) -> dict[str, Any]:
         "parameters": origin.method.parameters(),
         "guarantee": made.guarantee.to_json(),
         "ledger": origin.ledger,
+        **made.summary(),
+        "words": made.words(),
     }
 
 
 def show_release(
     console: Console, made: Release, out: Path | None, figures: Figures | None = None
 ) -> None:
-    """Print what was released and what is promised."""
+    """Print what was released and what is guaranteed."""
     wrap = not console.is_terminal
     console.print(made.words(), soft_wrap=wrap)
     if figures is not None:
@@ -229,3 +217,19 @@ def show_release(
     if out is not None:
         console.print()
         console.print(f"Saved in {out}", soft_wrap=True)
+
+
+def show_comparison(
+    screen: Screen, document: dict[str, Any], show: Callable[[Console], None]
+) -> None:
+    """Answer with a comparison with private data, under the warning that it is not private."""
+    from sfumato.evaluate.warning import WARNING
+
+    if screen.as_json:
+        screen.note(WARNING, style="bold red")
+
+    def show_all(console: Console) -> None:
+        console.print(WARNING, style="bold red", soft_wrap=not console.is_terminal)
+        show(console)
+
+    screen.answer(document, show_all)

@@ -19,12 +19,12 @@ from sfumato.privacy.durable import allocate, lock, make_folder
 #: Told how many bytes are to come, raises if there is no room for them.
 Room = Callable[[int], None]
 
-#: What is tried where nobody knows how much is to come.
+#: What is tried where the size of the release is not known.
 SOME = 2**20
 
 
 @contextmanager
-def reserved(out: Path | None) -> Iterator[Room]:
+def reserve_folder(out: Path | None) -> Iterator[Room]:
     """Make the folder of a release before anything is spent, and unmake it where nothing comes.
 
     Nobody else can reserve it meanwhile. What is given tries whether so many bytes have room.
@@ -37,9 +37,9 @@ def reserved(out: Path | None) -> Iterator[Room]:
     if out is None:
         yield lambda size: None
         return
-    place = _resolved(out)
+    place = _resolve(out)
     made = [] if place.exists() else make_folder(place)
-    with _claimed(place, out):
+    with _claim(place, out):
         try:
             _try_writing(place, SOME)
             yield lambda size: _try_writing(place, size)
@@ -50,7 +50,7 @@ def reserved(out: Path | None) -> Iterator[Room]:
 
 
 @contextmanager
-def _claimed(place: Path, out: Path) -> Iterator[None]:
+def _claim(place: Path, out: Path) -> Iterator[None]:
     """Keep other releases out of an empty folder; a claim ends with its process at the latest."""
     in_use = Refusal(ExitCode.USAGE, f"{out} exists and is not empty; choose another folder")
     if not place.is_dir():
@@ -81,7 +81,7 @@ def _is_at(place: Path, descriptor: int) -> bool:
         return False
 
 
-def _resolved(out: Path) -> Path:
+def _resolve(out: Path) -> Path:
     """Return the folder that is meant, without links and dots."""
     try:
         return out.resolve()

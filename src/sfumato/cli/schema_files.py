@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.cli.exits import ExitCode, Refusal
+from sfumato.cli.screen import Screen
 
 #: The section that tells what kind of data a schema is about.
 KINDS = ("table", "points", "sequences")
@@ -50,19 +51,7 @@ def kind_of(path: Path) -> str:
 def section(
     path: Path, document: Mapping[str, Any], name: str, known: Iterable[str]
 ) -> dict[str, Any]:
-    """Return a section of a schema file, in which nothing is misspelt.
-
-    Parameters
-    ----------
-    path
-        The file, for errors.
-    document
-        What it says.
-    name
-        The section.
-    known
-        The names it may hold.
-    """
+    """Return a section of a schema file, after refusing names that it may not hold."""
     found = document.get(name)
     if not isinstance(found, dict):
         others = [kind for kind in KINDS if kind in document and kind != name]
@@ -79,7 +68,7 @@ def section(
 
 
 def refuse_others(path: Path, document: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse a schema file with sections that nobody would read."""
+    """Refuse a schema file with unknown sections."""
     allowed = list(known)
     unknown = [name for name in document if name not in allowed]
     if unknown:
@@ -100,3 +89,14 @@ def lines_of(name: str, entries: Mapping[str, Any]) -> list[str]:
             bare = key.isidentifier() and key.isascii()
             lines.append(f"{key if bare else written_value(key)} = {written_value(value)}")
     return lines
+
+
+def answer_with_schema(screen: Screen, declared: Any, text: str, out: Path | None) -> None:
+    """Write a schema file, or answer with its text."""
+    if out is not None:
+        out.write_text(text, encoding="utf-8")
+        screen.note(f"Written to {out}.")
+    document = {"schema": declared.to_json(), "written": None if out is None else str(out)}
+    screen.answer(
+        document, lambda console: None if out else console.out(text, highlight=False, end="")
+    )

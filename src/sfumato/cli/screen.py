@@ -1,4 +1,4 @@
-"""What a command shows: its answer on the output, everything else beside it.
+"""What a command shows: its answer on standard output, everything else on standard error.
 
 With `--json` the output is one JSON document and nothing else, whether the command succeeds or
 fails. No private value is ever shown, and no character of a file reaches a terminal as a command.
@@ -11,8 +11,9 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,9 +61,9 @@ class Screen:
 
     def working(self, what: str) -> AbstractContextManager[None]:
         """Show progress beside the answer, on a terminal, if it takes more than a second."""
-        from sfumato.cli.progress import showing
+        from sfumato.cli.progress import show_progress
 
-        return showing(what, self.side)
+        return show_progress(what, self.side)
 
     def answer(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
         """Give the answer of the command.
@@ -78,6 +79,39 @@ class Screen:
             write_json({"ok": True, **document})
         else:
             show(self.out)
+
+
+def print_table(
+    console: Console,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+) -> None:
+    """Print a table, the columns of numbers flush right."""
+    from rich import box
+    from rich.table import Table
+
+    grid = Table(box=box.SIMPLE_HEAD)
+    for place, name in enumerate(head):
+        grid.add_column(name, justify="right" if place in right else "left")
+    for row in rows:
+        grid.add_row(*row)
+    console.print(grid)
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure of Matplotlib as .svg, .png or .pdf.
+
+    All its texts are escaped: no name in a picture commands the program that shows it.
+    """
+    from matplotlib.text import Text
+
+    from sfumato.privacy.escaping import escape
+
+    for text in figure.findobj(Text):
+        text.set_text(escape(text.get_text(), lines=True))
+    figure.savefig(path, dpi=160)
 
 
 def write_json(document: dict[str, Any]) -> None:

@@ -1,11 +1,34 @@
-"""`sfumato sequences`: from private sequences to a model that tells what follows what."""
+"""`sfumato sequences`: from private sequences to a model of what follows what."""
 
 from __future__ import annotations
 
 import typer
 
-from sfumato.cli import sequences_evaluate, sequences_release, sequences_schema, sequences_top
+from sfumato.cli import sequences_schema, sequences_top
 from sfumato.cli.exits import EPILOG
+from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.methods import methods_for
+
+#: The method that is used unless another is named.
+DEFAULT = "sequences.SuffixTree"
+
+SEQUENCES = Kind(
+    name="sequences",
+    methods=methods_for("sequences"),
+    method_help="How the sequences are released; suffixtree by default.",
+    recipe=Recipe(default=lambda typed: DEFAULT),
+    options=sequences_schema.SchemaOptions,
+    reading=sequences_schema.ReadingOptions,
+    file="The private sequences, one per line: plain text, .gz or .xz.",
+    unread="The private sequences; they are not read, only their schema beside is.",
+    read_public=sequences_schema.read_public,
+    read_private=sequences_schema.read_private,
+    help=(
+        "Show the privacy loss and the expected error of a release. Reads the schema only.",
+        "Run the whole release on synthetic sequences. Free: no private data are read.",
+        "Release the sequences: book the loss, add noise, certify and save a model of them.",
+    ),
+)
 
 app = typer.Typer(
     help="Sequences: declare a schema, plan, rehearse, release, list, sample and evaluate.",
@@ -13,9 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("schema", epilog=EPILOG)(sequences_schema.schema)
-app.command("plan", epilog=EPILOG)(sequences_release.plan)
-app.command("rehearse", epilog=EPILOG)(sequences_release.rehearse)
-app.command("release", epilog=EPILOG)(sequences_release.release)
+add_commands(app, SEQUENCES)
 app.command("top", epilog=EPILOG)(sequences_top.top)
 app.command("sample", epilog=EPILOG)(sequences_top.sample)
-app.command("evaluate", epilog=EPILOG)(sequences_evaluate.evaluate)
+app.command("evaluate", epilog=EPILOG)(sequences_top.evaluate)

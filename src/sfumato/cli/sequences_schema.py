@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +14,14 @@ from sfumato.cli.options import (
     RelationChoice,
     RelationOption,
     RowsAboutOption,
+    SchemaOption,
     WrittenSchemaOption,
+    parse_names,
     refuse_taken,
     schema_path,
 )
 from sfumato.cli.schema_files import (
+    answer_with_schema,
     lines_of,
     read_document,
     read_list,
@@ -26,7 +29,6 @@ from sfumato.cli.schema_files import (
     section,
 )
 from sfumato.cli.screen import JsonOption, Screen, answering
-from sfumato.cli.table_names import names_in
 
 if TYPE_CHECKING:
     from sfumato.data.sequences import Sequences, SequencesPublic
@@ -47,25 +49,16 @@ class SequenceUnit(StrEnum):
 FileArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="The private sequences, one a line: plain text, .gz or .xz."
-    ),
-]
-MaybeFileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[FILE]",
-        help="The private sequences; they are not read, only their schema beside is.",
+        metavar="FILE", help="The private sequences, one per line: plain text, .gz or .xz."
     ),
 ]
 SymbolSeparatorOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="CHAR", help="What stands between two symbols; blanks and tabs by default."
-    ),
+    typer.Option(metavar="CHAR", help="The separator of symbols; blanks and tabs by default."),
 ]
 SkipLinesOption = Annotated[
     int,
-    typer.Option(metavar="N", help="How many lines at the head of FILE are no sequences.", min=0),
+    typer.Option(metavar="N", help="How many lines at the head of FILE to skip.", min=0),
 ]
 
 
@@ -85,7 +78,7 @@ def schema(
     ] = None,
     alphabet_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A public file with one symbol a line instead."),
+        typer.Option(metavar="FILE", help="A public file with one symbol per line instead."),
     ] = None,
     max_sequences: Annotated[
         int | None,
@@ -96,32 +89,22 @@ def schema(
     out: WrittenSchemaOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write down what is public about sequences. No data are read: the alphabet is declared."""
+    """Declare what is public about sequences. No data are read."""
     with answering(as_json) as screen:
         refuse_taken(out)
         declared = _public(
             alphabet=_symbols(alphabet, alphabet_file), unit=unit.value,
             max_sequences=max_sequences, relation=relation.value, rows_about=rows_about,
         )  # fmt: skip
-        text = written(declared)
-        if out is not None:
-            out.write_text(text, encoding="utf-8")
-            screen.note(f"Written to {out}.")
-        document = {
-            "schema": declared.to_json(),
-            "written": None if out is None else str(out),
-        }
-        screen.answer(
-            document, lambda console: None if out else console.out(text, highlight=False, end="")
-        )
+        answer_with_schema(screen, declared, schema_text(declared), out)
 
 
 def _symbols(text: str | None, path: Path | None) -> tuple[str, ...]:
-    """Return the symbols that options name, or a file lists one a line."""
+    """Return the symbols that options name, or a file lists one per line."""
     if (text is None) == (path is None):
         raise Refusal(ExitCode.USAGE, "name the symbols with --alphabet, or with --alphabet-file")
     if text is not None:
-        return names_in(text, what="symbols", example='left,"up, then down"')
+        return parse_names(text, what="symbols", example='left,"up, then down"')
     assert path is not None
     return tuple(read_list(path).splitlines())
 
@@ -145,7 +128,7 @@ def _public(*, max_sequences: int | None, alphabet: Any, **facts: Any) -> Sequen
     )
 
 
-def written(public: SequencesPublic) -> str:
+def schema_text(public: SequencesPublic) -> str:
     """Return the text of a schema file."""
     facts = {
         "unit": str(public.unit),
@@ -184,25 +167,44 @@ def read_declared(path: Path) -> SequencesPublic:
         raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
 
 
-def read_public(schema: Path | None, file: Path | None) -> SequencesPublic:
+@dataclass(frozen=True)
+class SchemaOptions:
+    """What is public about sequences."""
+
+    schema: SchemaOption = None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How private sequences are read."""
+
+    separator: SymbolSeparatorOption = None
+    skip_lines: SkipLinesOption = 0
+
+
+def read_public(screen: Screen, file: Path | None, options: SchemaOptions) -> SequencesPublic:
     """Return what is public about sequences, from their schema alone.
 
     Where their number is public, a plan takes it to be what was declared.
     """
-    declared = read_declared(schema_path(schema, file, kind="sequences"))
+    declared = read_declared(schema_path(options.schema, file, kind="sequences"))
     if declared.relation.value == RelationChoice.REPLACE_ONE:
         return replace(declared, rows=declared.rows_about)
     return declared
 
 
 def read_private(
-    screen: Screen,
-    file: Path,
-    declared: SequencesPublic,
-    separator: str | None,
-    skip_lines: int,
+    screen: Screen, file: Path, options: SchemaOptions, reading: ReadingOptions
 ) -> Sequences:
     """Read the private sequences."""
+    declared = read_declared(schema_path(options.schema, file, kind="sequences"))
+    return read_sequences_as(screen, file, declared, reading.separator, reading.skip_lines)
+
+
+def read_sequences_as(
+    screen: Screen, file: Path, declared: SequencesPublic, separator: str | None, skip_lines: int
+) -> Sequences:
+    """Read private sequences of which a schema or a release says what is public."""
     from sfumato.data.sequences import read_sequences
 
     bounded = declared.unit.value == "person"

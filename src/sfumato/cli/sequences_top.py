@@ -1,4 +1,7 @@
-"""`sfumato sequences top | sample`: what a release of sequences tells. Reads the release alone."""
+"""`sfumato sequences top | sample | evaluate`: what a release tells, and how good it is.
+
+Only `evaluate` reads private data; what it shows is not private.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import ReleaseArgument
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.options import OwnSchemaOption, ReleaseArgument
+from sfumato.cli.releasing import load_release, show_comparison
+from sfumato.cli.screen import JsonOption, Screen, answering, print_table
+from sfumato.cli.sequences_schema import (
+    FileArgument,
+    SkipLinesOption,
+    SymbolSeparatorOption,
+    read_declared,
+    read_sequences_as,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.data.alphabet import Symbol
-    from sfumato.data.sequences import SequencesPublic
+    from sfumato.data.sequences import Sequences, SequencesPublic
+    from sfumato.evaluate.sequences import SequenceEvaluation
     from sfumato.sequence.frequent_strings import FrequentStrings
     from sfumato.sequence.model import SequenceModel
 
+#: Which top lists are compared unless it is said otherwise.
+TOP = (50, 100, 200)
 Counted = list[tuple[tuple["Symbol", ...], float | None]]
 
 
@@ -35,12 +48,12 @@ def top(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the most frequent strings of symbols, as far as the release tells. Costs nothing."""
+    """List the most frequent strings of symbols, by the release. Costs no privacy."""
     with answering(as_json) as screen:
         from sfumato.sequence.frequent_strings import FrequentStrings
         from sfumato.sequence.model import SequenceModel
 
-        made: SequenceModel | FrequentStrings = rebuilt(
+        made: SequenceModel | FrequentStrings = load_release(
             screen,
             release,
             (SequenceModel, FrequentStrings),
@@ -58,27 +71,29 @@ def sample(
     release: ReleaseArgument,
     rows: Annotated[
         int | None,
-        typer.Option(help="How many sequences; by default as many as the release tells.", min=0),
+        typer.Option(
+            help="How many sequences; by default as many as the release estimates.", min=0
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The text file to write; by default they are printed."),
     ] = None,
     separator: Annotated[
-        str, typer.Option(metavar="CHAR", help="What stands between two symbols; a blank.")
+        str, typer.Option(metavar="CHAR", help="The separator of symbols; a blank by default.")
     ] = " ",
     seed: Annotated[
         int | None, typer.Option(help="A seed, to draw the same sequences again.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw synthetic sequences, one a line, from a release. Costs nothing, however often."""
+    """Draw synthetic sequences, one per line, from a release. Costs no privacy."""
     with answering(as_json) as screen:
         from sfumato import noise
         from sfumato.sequence.model import SequenceModel
 
         _refuse_folder(out)
-        made: SequenceModel = rebuilt(
+        made: SequenceModel = load_release(
             screen, release, SequenceModel, "only a model of sequences can be drawn from"
         )
         _refuse_separator(made.public, separator)
@@ -100,19 +115,13 @@ def _frequent(made: SequenceModel | FrequentStrings, number: int, length: int | 
 
 def _show(console: Console, public: SequencesPublic, found: Counted) -> None:
     """Print strings with their counts."""
-    from rich import box
-    from rich.table import Table
-
     from sfumato.sequence.published import string_text
 
-    grid = Table(box=box.SIMPLE_HEAD)
-    grid.add_column("", justify="right")
-    grid.add_column("string")
-    grid.add_column("occurs about", justify="right")
+    rows = []
     for place, (string, count) in enumerate(found, start=1):
         text = string_text(public, public.codes(string))
-        grid.add_row(str(place), text, "—" if count is None else f"{count:,.1f}")
-    console.print(grid)
+        rows.append((str(place), text, "—" if count is None else f"{count:,.1f}"))
+    print_table(console, ("", "string", "occurs about"), rows, right=(0, 2))
     if any(count is None for _, count in found):
         console.print("How often they occur is not part of this release.", style="dim")
 
@@ -150,3 +159,72 @@ def _give(
             console.print(f"{len(drawn):,} sequences are in {out}", soft_wrap=True)
 
     screen.answer(document, show)
+
+
+def evaluate(
+    file: FileArgument,
+    release: ReleaseArgument,
+    schema: OwnSchemaOption = None,
+    top: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="K", help="Compare the K most frequent strings; repeat for more.", min=1
+        ),
+    ] = None,
+    separator: SymbolSeparatorOption = None,
+    skip_lines: SkipLinesOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a release with the private sequences. NOT PRIVATE: for the custodian's eyes only."""
+    with answering(as_json) as screen:
+        from sfumato.sequence.frequent_strings import FrequentStrings
+        from sfumato.sequence.model import SequenceModel
+
+        made: SequenceModel | FrequentStrings = load_release(
+            screen,
+            release,
+            (SequenceModel, FrequentStrings),
+            "only a release of sequences is compared with sequences",
+        )
+        declared = made.public if schema is None else read_declared(schema)
+        sequences = read_sequences_as(screen, file, declared, separator, skip_lines)
+        with screen.working("comparing"):
+            outcome = _compare(sequences, made, tuple(top or TOP))
+        show_comparison(
+            screen, outcome.to_json(), lambda console: _show_evaluation(console, outcome)
+        )
+
+
+def _compare(
+    sequences: Sequences, made: SequenceModel | FrequentStrings, top: tuple[int, ...]
+) -> SequenceEvaluation:
+    """Return how far a release is from the truth; from a list of strings nothing can be drawn."""
+    from sfumato.evaluate.sequences import (
+        SequenceEvaluation,
+        evaluate_sequences,
+        precision,
+        top_strings,
+    )
+    from sfumato.sequence.frequent_strings import FrequentStrings
+
+    if not isinstance(made, FrequentStrings):
+        return evaluate_sequences(sequences, made, top=top)
+    truth, answer = top_strings(sequences, max(top)), made.top()
+    precisions = {k: precision(truth[:k], answer[:k]) for k in top}
+    return SequenceEvaluation(precisions, None)
+
+
+def _show_evaluation(console: Console, outcome: SequenceEvaluation) -> None:
+    """Print how far a release is from the truth."""
+    wrap = not console.is_terminal
+    for number, share in outcome.precisions.items():
+        console.print(
+            f"Of the {number:,} most frequent strings, the release lists {100 * share:.1f} %.",
+            soft_wrap=wrap,
+        )
+    if outcome.length_distance is not None:
+        console.print(
+            f"Lengths of sequences: {100 * outcome.length_distance:.2f} % would have to be of "
+            "another length for their distribution to be the true one.",
+            soft_wrap=wrap,
+        )

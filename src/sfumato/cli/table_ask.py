@@ -19,10 +19,10 @@ from sfumato.cli.options import (
     refuse_extreme,
     schema_path,
 )
-from sfumato.cli.releasing import opened_ledger, reported, usable_key
-from sfumato.cli.reserve import reserved
+from sfumato.cli.releasing import add_report, open_ledger, usable_key
+from sfumato.cli.reserve import reserve_folder
 from sfumato.cli.screen import JsonOption, Screen, answering
-from sfumato.cli.table_options import FileArgument, read_private, read_schema
+from sfumato.cli.table_schema import FileArgument, read_declared, read_schema
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
@@ -41,12 +41,14 @@ def ask(
         typer.Option(
             metavar="TEXT",
             help="A question such as 'sex = f; age = [60, 70) | [70, 80)'; repeat for more. "
-            "Without any, questions are asked for one by one.",
+            "Without any, a prompt asks for them one by one.",
         ),
     ] = None,
     questions: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many questions may be asked; each gets a share."),
+        typer.Option(
+            metavar="N", help="How many questions may be asked; each gets an equal share."
+        ),
     ] = None,
     schema: SchemaOption = None,
     ledger: Annotated[
@@ -63,7 +65,7 @@ def ask(
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count rows that fit a question. The whole epsilon is booked first, whatever is asked."""
+    """Count the rows that match a question. The whole epsilon is booked before the first one."""
     with answering(as_json) as screen:
         from sfumato.tabular.questions import Questions
 
@@ -71,22 +73,22 @@ def ask(
             raise Refusal(ExitCode.USAGE, "with --json, give the questions with --question")
         refuse_extreme(epsilon=epsilon)
         signing = usable_key(key) if out is not None else None
-        book = opened_ledger(screen, ledger)
+        book = open_ledger(screen, ledger)
         declared = read_schema(schema_path(schema, file, kind="table"))
-        table = read_private(screen, file, declared, engine, separator)
+        table = read_declared(screen, file, declared, engine, separator)
         number = questions if questions is not None else len(question or ()) or AT_THE_PROMPT
         method = Questions(epsilon=epsilon, questions=number)
         # What cannot be answered is refused before anything is spent.
         ready = _ready(method, table.public, question or [])
-        with reserved(out):
+        with reserve_folder(out):
             with method.open(table, book) as session:
-                asked = ready if question else _prompted(screen, method, table.public)
+                asked = ready if question else _prompt(screen, method, table.public)
                 _answer(screen, session, asked)
                 answers: Answers = session.close()
             if out is not None:
                 answers.save(out, key=signing)
         if out is not None:
-            reported(screen, out)
+            add_report(screen, out)
         screen.answer(_document(answers, out), lambda console: None)
 
 
@@ -137,7 +139,7 @@ def _ready(method: Questions, public: TablePublic, texts: list[str]) -> list[dic
     return ready
 
 
-def _prompted(
+def _prompt(
     screen: Screen, method: Questions, public: TablePublic
 ) -> Iterator[dict[str, list[str]]]:
     """Yield questions from the terminal until an empty line, or until none is left."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import PICTURES, ReleaseArgument, refuse_unwritable
-from sfumato.cli.pictures import save_picture
-from sfumato.cli.releasing import rebuilt
-from sfumato.cli.screen import JsonOption, answering
+from sfumato.cli.releasing import load_release
+from sfumato.cli.screen import JsonOption, answering, print_table, save_picture
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +33,7 @@ def network(
         refuse_unwritable(out, PICTURES)
         from sfumato.tabular.synthetic import SyntheticTable
 
-        made: SyntheticTable = rebuilt(
+        made: SyntheticTable = load_release(
             screen, release, SyntheticTable, "only a synthetic table has a network"
         )
         if out is not None:
@@ -66,9 +65,6 @@ def _document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:
 
 def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
     """Print what is kept together, what stands alone, then the pairs that tell most."""
-    from rich import box
-    from rich.table import Table
-
     directed, found, names = made.network.directed, made.joins, made.public.columns
     _show_parts(console, made)
     if made.alone:
@@ -76,11 +72,15 @@ def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
         console.print(f"Standing alone: {listed}", soft_wrap=True)
     if found:
         head = ("given", "column") if directed else ("column", "column")
-        grid = Table(*head, "tell about each other (nats)", box=box.SIMPLE_HEAD)
-        for join in found[:MOST_SHOWN]:
-            told = "—" if join.information is None else f"{join.information:.3f}"
-            grid.add_row(names[join.first], names[join.second], told)
-        console.print(grid)
+        rows = [
+            (
+                names[join.first],
+                names[join.second],
+                "—" if join.information is None else f"{join.information:.3f}",
+            )
+            for join in found[:MOST_SHOWN]
+        ]
+        print_table(console, (*head, "tell about each other (nats)"), rows)
         if len(found) > MOST_SHOWN:
             console.print(f"{len(found) - MOST_SHOWN} more pairs tell less.")
     if out is not None:

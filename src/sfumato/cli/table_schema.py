@@ -1,22 +1,34 @@
-"""`sfumato table schema`: a draft of the schema, for the custodian to correct and confirm."""
+"""Schemas of tables: `sfumato table schema` drafts one; private tables are read as theirs says."""
 
 from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import SeparatorOption
+from sfumato.cli.options import (
+    EngineChoice,
+    EngineOption,
+    SchemaOption,
+    SeparatorOption,
+    WrittenSchemaOption,
+    refuse_taken,
+    schema_path,
+)
 from sfumato.cli.screen import JsonOption, Screen, answering
-from sfumato.cli.table_options import FileArgument
 
 if TYPE_CHECKING:
     from sfumato.data.schema import Schema
+    from sfumato.data.table import Table, TablePublic
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The private table: CSV (.gz, .xz) or Parquet.")
+]
 
 #: How a text begins that a spreadsheet may run as a formula. A plain number is harmless.
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.,]*$)")
@@ -29,13 +41,12 @@ QUESTION = "Can one person have several rows in this table?"
 
 def schema(
     file: FileArgument,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The schema file to write; by default it is printed."),
-    ] = None,
+    out: WrittenSchemaOption = None,
     unit: Annotated[
         str | None,
-        typer.Option(help="Answer the first question: row (no, one row a person) or person (yes)."),
+        typer.Option(
+            help="Answer the first question: row (no, one row per person) or person (yes)."
+        ),
     ] = None,
     person: Annotated[
         str | None, typer.Option(help="The column that says whose row it is, if unit is person.")
@@ -44,30 +55,29 @@ def schema(
         int | None, typer.Option(help="How many rows of one person are used, if unit is person.")
     ] = None,
     rows_about: Annotated[
-        int | None, typer.Option(help="A public guess at the number of rows, for plans.")
+        int | None, typer.Option(help="A public estimate of the number of rows, for plans.")
     ] = None,
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draft a schema by reading the data. It is for your eyes until you have confirmed it."""
+    """Draft a schema by reading the data. It is not public until you have confirmed it."""
     with answering(as_json) as screen:
         from sfumato.data.schema import Schema
         from sfumato.data.toml import written
 
-        if out is not None and out.exists():
-            raise Refusal(ExitCode.USAGE, f"{out} exists; a schema is never overwritten")
+        refuse_taken(out)
         with screen.working(f"reading {file.name}"):
             _refuse_other_separator(file, separator)
             draft = Schema.draft(file, separator=separator)
         if unit is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
-            unit, person, max_rows = _asked(person)
-        draft = _answered(draft, unit, person, max_rows, rows_about)
+            unit, person, max_rows = _ask_unit(person)
+        draft = _complete(draft, unit, person, max_rows, rows_about)
         if out is not None:
             draft.write(out)
         _advise(screen, draft, out)
         screen.answer(
             _document(draft, out),
-            # Written as it is: a schema is a file, not a picture.
+            # As it would be in the file.
             lambda console: None if out else console.out(written(draft), highlight=False),
         )
 
@@ -89,7 +99,7 @@ def _refuse_other_separator(file: Path, separator: str | None) -> None:
         )
 
 
-def _asked(person: str | None) -> tuple[str, str | None, int | None]:
+def _ask_unit(person: str | None) -> tuple[str, str | None, int | None]:
     """Ask the first question on the terminal."""
     if not typer.confirm(QUESTION, err=True):
         return "row", None, None
@@ -97,7 +107,7 @@ def _asked(person: str | None) -> tuple[str, str | None, int | None]:
     return "person", column, typer.prompt("How many rows of one person to use", type=int, err=True)
 
 
-def _answered(
+def _complete(
     draft: Schema, unit: str | None, person: str | None, max_rows: int | None, about: int | None
 ) -> Schema:
     """Return the draft with what is already known; it stays a draft."""
@@ -162,3 +172,77 @@ def _document(draft: Schema, out: Path | None) -> dict[str, Any]:
         "inferred": {name: list(parts) for name, parts in draft.inferred.items()},
         "question": QUESTION if draft.unit is None else None,
     }
+
+
+@dataclass(frozen=True)
+class SchemaOptions:
+    """What is public about a table."""
+
+    schema: SchemaOption = None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a private table is read."""
+
+    engine: EngineOption = EngineChoice.AUTO
+    separator: SeparatorOption = None
+
+
+def read_schema(path: Path) -> Schema:
+    """Read a schema; whatever is wrong with it is an error of the data."""
+    from sfumato.data.schema import Schema
+
+    try:
+        return Schema.read(path)
+    except FileNotFoundError:
+        raise
+    except ValueError as error:
+        raise Refusal(ExitCode.DATA, str(error)) from None
+
+
+def read_public(
+    screen: Screen, file: Path | None, options: SchemaOptions, *, finely: bool = False
+) -> TablePublic:
+    """Return what is public about a table, from its schema alone.
+
+    Parameters
+    ----------
+    screen, file, options
+        What every kind of data is read with.
+    finely
+        Whether numbers are read finely instead of in bins, as for a regression.
+    """
+    from sfumato.data.table import TablePublic
+
+    declared = read_schema(schema_path(options.schema, file, kind="table"))
+    return TablePublic.of(declared.finely() if finely else declared)
+
+
+def read_private(
+    screen: Screen,
+    file: Path,
+    options: SchemaOptions,
+    reading: ReadingOptions,
+    *,
+    finely: bool = False,
+) -> Table:
+    """Read the private table."""
+    declared = read_schema(schema_path(options.schema, file, kind="table"))
+    return read_declared(screen, file, declared, reading.engine, reading.separator, finely=finely)
+
+
+def read_declared(
+    screen: Screen,
+    file: Path,
+    schema: Schema,
+    engine: EngineChoice,
+    separator: str | None,
+    *,
+    finely: bool = False,
+) -> Table:
+    """Read a private table by a schema that is known already."""
+    from sfumato.data.table import read_table
+
+    with screen.working(f"reading {file.name}"):
+        return read_table(file, schema, engine=engine.value, separator=separator, finely=finely)

@@ -25,7 +25,7 @@ def verify(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release: files, signature, books, and the release rebuilt without any data."""
+    """Verify a release without any data: files, signature, ledger, and the release rebuilt."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
         from sfumato.privacy.saved import verify as check

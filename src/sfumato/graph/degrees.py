@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["DegreeRelease", "degree_files", "degree_picture", "logarithmic"]
 
@@ -68,6 +69,21 @@ class DegreeRelease(Release):
             f"each degree (± {self.margin:,.4g}, 19 times in 20), and most of it removed again by "
             "putting them in order."
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many nodes have 0, 1, 2, … neighbours, for programs."""
+        return {
+            "nodes": len(self.degrees),
+            "mean": self.mean,
+            "histogram": self.histogram.tolist(),
+            "margin": self.margin,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.graph.pages import degree_sections
+
+        return degree_sections(self)
 
     def plot(self) -> Any:
         """Return a figure: which share of the nodes has at least so many edges."""

@@ -14,6 +14,7 @@ from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Ask
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["EDGES", "NumberRelease", "ask_edges", "edge_noise", "edge_step"]
 
@@ -72,6 +73,21 @@ class NumberRelease(Release):
         )
         told = f"The graph has about {self.possible:,} {self.what} ({off})."
         return f"{told} {self.note}" if self.note else told
+
+    def summary(self) -> dict[str, Any]:
+        """Return the number, the nearest possible one and its margin, for programs."""
+        return {
+            "what": self.what,
+            "value": self.value,
+            "possible": self.possible,
+            "margin": self.margin,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.graph.pages import number_sections
+
+        return number_sections(self)
 
     def plot(self) -> Any:
         """Return a figure with the number and its margin."""

@@ -20,6 +20,7 @@ from sfumato.graph.low_rank import strongest_pairs
 from sfumato.graph.spectral_mechanism import SpectralParts
 from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["SpectrumRelease"]
 
@@ -291,6 +292,21 @@ class SpectrumRelease(Release):
             )
         verb = "is" if self.k == 1 else "are"
         return f"{where[0].upper()}{where[1:]} {verb} about {shown}{more} ({self.how})."
+
+    def summary(self) -> dict[str, Any]:
+        """Return the eigenvalues, and which of them stand out from noise, for programs."""
+        return {
+            "eigenvalues": self.eigenvalues.tolist(),
+            "detectable": None if self.detectable is None else self.detectable.tolist(),
+            "eigenvectors": self.parts.eigenvectors is not None,
+            "edges": self.edges,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.graph.pages import spectrum_sections
+
+        return spectrum_sections(self)
 
     def plot(self) -> Any:
         """Return a figure: the eigenvalues, and the nodes in the first two eigenvectors."""

@@ -23,6 +23,7 @@ from sfumato.privacy.parameters import SHARE, parameter
 from sfumato.privacy.plan import Plan, Size
 from sfumato.privacy.program import Program
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["GraphSummary", "SummaryRelease"]
 
@@ -83,6 +84,22 @@ class SummaryRelease(Release):
             f"From these, {self.density:.2%} of all pairs of nodes are joined, and of two nodes "
             f"with a common neighbour {self.transitivity:.1%}."
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the counts, what follows from them, and the degrees, for programs."""
+        return {
+            "edges": self.edges.value,
+            "triangles": self.triangles.value,
+            "density": self.density,
+            "transitivity": self.transitivity,
+            "degrees": self.degree_release.summary(),
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.graph.pages import summary_sections
+
+        return summary_sections(self)
 
     def plot(self) -> Any:
         """Return a figure of the degrees, with the counts above it."""

@@ -22,6 +22,7 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
 from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["GraphModel", "SyntheticGraph", "drawn_sizes", "most_edges"]
 
@@ -168,6 +169,21 @@ class SyntheticGraph(Release):
             sentences.append("Its nodes stand for nobody in particular.")
         sentences.append("More graphs can be drawn from it at no further cost.")
         return " ".join([*sentences, *self.notes])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the model and the size of the published graph, for programs."""
+        return {
+            "model": self.model.kind,
+            "nodes": self.graph.nodes,
+            "edges": self.graph.edges,
+            "moved": self.moved,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.graph.pages import synthetic_sections
+
+        return synthetic_sections(self)
 
     def plot(self) -> Any:
         """Return a figure: which share of the nodes of the graph has at least so many edges."""

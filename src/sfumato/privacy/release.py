@@ -18,6 +18,7 @@ from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
+from sfumato.sections import Picture, Section
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
@@ -110,6 +111,15 @@ class Release(ABC):
     @abstractmethod
     def words(self) -> str:
         """Return what this release is, in a few plain sentences for its reader."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return what only this kind of release can tell, as a plain document for programs."""
+        return {}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what the page of this release shows; by default its own picture."""
+        picture = Picture("own", self.plot, "The release, as it draws itself.")
+        return (Section("picture", "A picture of it", (picture,), "the release itself"),)
 
     @abstractmethod
     def plot(self) -> Any:

@@ -23,6 +23,7 @@ from sfumato.privacy.release import Release
 from sfumato.regression.coefficients import COEFFICIENTS, Coefficients
 from sfumato.regression.design import INTERCEPT, UNORDERED, Design
 from sfumato.regression.own_units import fine_features, own_units
+from sfumato.sections import Section
 
 __all__ = ["OFFSET", "Interval", "RegressionModel"]
 
@@ -289,6 +290,24 @@ class RegressionModel(Release):
         if len(adds) > MOST_TOLD:
             parts.append(f"and so on for {len(adds) - MOST_TOLD:,} more")
         return "; ".join(parts)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what each column adds, in its own units, for programs."""
+        found = self.coefficients
+        sure = [None] * len(found.names) if found.deviations is None else found.deviations.tolist()
+        coefficients = [
+            {"column": column, "value": value, "adds": adds, "standard_deviation": deviation}
+            for (column, value), adds, deviation in zip(
+                found.names, found.adds.tolist(), sure, strict=True
+            )
+        ]
+        return {"target": self.target, "coefficients": coefficients}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.regression.page import model_sections
+
+        return model_sections(self)
 
     def plot(self) -> Any:
         """Return a figure of the largest weights."""

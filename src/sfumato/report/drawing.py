@@ -11,13 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-INK = "#23313d"
-SOFT = "#6f7f8c"
-FILL = "#9db8c7"
-ACCENT = "#b4552d"
-PALE = "#eef2f3"
-#: From paper to deep water: the colours of heat maps.
-SHADES = ("#f7f5ef", "#d5e0e3", "#9db8c7", "#5d87a1", "#2f5d7c", "#1f3d55")
+from sfumato.sections import Picture
+from sfumato.sections.drawing import INK, SOFT
 
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -40,12 +35,7 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def shortened(text: str, most: int = 18) -> str:
-    """Return a text that fits under an axis."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def drawn(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> str:
+def draw_svg(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> str:
     """Return an inline SVG of what `draw` paints on a figure.
 
     Parameters
@@ -66,7 +56,14 @@ def drawn(name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> 
         return _inline(figure)
 
 
-def inlined(name: str, make: Callable[[], Any]) -> str:
+def picture_svg(picture: Picture) -> str:
+    """Return a picture of a page as inline SVG."""
+    if picture.size is None:
+        return figure_svg(picture.name, picture.draw)
+    return draw_svg(picture.name, picture.size, picture.draw)
+
+
+def figure_svg(name: str, make: Callable[[], Any]) -> str:
     """Return an inline SVG of a figure that `make` draws by itself."""
     import matplotlib
 

@@ -13,8 +13,8 @@ from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import Verification
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Quote, Section, Text
 from sfumato.report.odds import odds_blocks
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Quote, Section, Text
 
 #: The parts of a certificate that a reader may want to see side by side with this page.
 CERTIFICATE = "certificate.json"
@@ -50,7 +50,7 @@ def odds_factor(loss: PureDP) -> str:
     return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}"
 
 
-def released(release: Release, certificate: dict[str, Any]) -> Section:
+def released_section(release: Release, certificate: dict[str, Any]) -> Section:
     """Say what was released."""
     files = ", ".join(certificate["files"])
     facts = Facts(
@@ -76,7 +76,7 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def promised(guarantee: Guarantee) -> Section:
+def guarantee_section(guarantee: Guarantee) -> Section:
     """Say what is promised, and what it means."""
     blocks: list[Block] = [Text(guarantee.words())]
     if guarantee.private:
@@ -107,7 +107,7 @@ def _limits(guarantee: Guarantee) -> tuple[str, ...]:
     )
 
 
-def planned(release: Release) -> Section:
+def plan_section(release: Release) -> Section:
     """Show what was planned before anything was spent."""
     rows = tuple((s.what, str(s.loss), s.noise, s.error) for s in release.plan.steps)
     blocks: list[Block] = [Grid(("what", "loss", "noise", "expected error"), rows)]
@@ -116,7 +116,7 @@ def planned(release: Release) -> Section:
     return Section("planned", "What was planned, and spent", tuple(blocks), f"{CERTIFICATE}, plan")
 
 
-def assumed(release: Release) -> Section:
+def assumptions_section(release: Release) -> Section:
     """Say what was taken as public."""
     known = release.provenance.public.assumptions()
     points = Listing(tuple(f"{text[0].upper()}{text[1:]}." for text in known))
@@ -125,7 +125,7 @@ def assumed(release: Release) -> Section:
     return Section("assumed", "What was taken as public", blocks, f"{CERTIFICATE}, public")
 
 
-def booked(certificate: dict[str, Any]) -> Section:
+def ledger_section(certificate: dict[str, Any]) -> Section:
     """Show the ledger entry."""
     entry = certificate.get("ledger")
     if entry is None:
@@ -149,7 +149,7 @@ def booked(certificate: dict[str, Any]) -> Section:
     return Section("booked", "The account", (Text(words), facts), f"{CERTIFICATE}, ledger")
 
 
-def check(verification: Verification | None, certificate: dict[str, Any]) -> Section:
+def verification_section(verification: Verification | None, certificate: dict[str, Any]) -> Section:
     """Say how to check the release."""
     version = str(certificate["versions"].get("sfumato", ""))
     # Whoever forged a certificate must not get to write what a reader may type.
@@ -178,7 +178,7 @@ def check(verification: Verification | None, certificate: dict[str, Any]) -> Sec
     return Section("check", "How to check it", tuple(blocks), "sfumato verify")
 
 
-def ethics(release: Release, certificate: dict[str, Any]) -> Section:
+def ethics_section(release: Release, certificate: dict[str, Any]) -> Section:
     """Return a paragraph for an ethics board, ready to copy."""
     guarantee = release.guarantee
     if not guarantee.private:
@@ -219,7 +219,7 @@ def _paragraph(release: Release, certificate: dict[str, Any]) -> str:
     )
 
 
-def versions(certificate: dict[str, Any]) -> Section:
+def versions_section(certificate: dict[str, Any]) -> Section:
     """List what made the release, and the hash of each file."""
     made = tuple(sorted(certificate["versions"].items()))
     files = tuple((name, value) for name, value in certificate["files"].items())

@@ -14,9 +14,9 @@ from sfumato.local.shares import Shares
 from sfumato.local.survey import Item
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.survey_tally import SurveyTally
-from sfumato.report.blocks import Beside, Block, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.drawing import FILL, INK, drawn, shortened
 from sfumato.report.page import templates
+from sfumato.sections import Beside, Block, Facts, Grid, Listing, Picture, Section, Text
+from sfumato.sections.drawing import FILL, INK, shorten
 
 __all__ = ["survey_page"]
 
@@ -118,12 +118,11 @@ def _shares(found: Shares, name: str, level: float) -> Block:
         ends = np.array([[100 * line.low, 100 * line.high] for line in shown]).T
         axis.barh(places, shares, color=FILL, height=0.7)
         axis.hlines(places, *ends, color=INK, linewidth=1.2)
-        axis.set_yticks(places, [shortened(line.answer) for line in shown])
+        axis.set_yticks(places, [shorten(line.answer) for line in shown])
         axis.set_xlabel("share, %")
 
-    svg = drawn(name, (4.6, 0.7 + 0.24 * len(shown)), draw)
     caption = "Shares of the answers; lines are the intervals."
-    return Beside(grid, Picture(svg, caption))
+    return Beside(grid, Picture(name, draw, caption, (4.6, 0.7 + 0.24 * len(shown))))
 
 
 def _joint(tally: SurveyTally) -> Section:

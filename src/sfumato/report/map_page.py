@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.report.drawing import SHADES
 from sfumato.report.page import templates
+from sfumato.sections.drawing import SHADES
 from sfumato.spatial.histogram import SpatialHistogram
 
 __all__ = ["map_page"]

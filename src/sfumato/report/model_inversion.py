@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.attacks.outcome import WARNING, InversionOutcome
-from sfumato.report.blocks import Block, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.drawing import ACCENT, FILL, INK, drawn
-from sfumato.report.page import templates, written
+from sfumato.report.page import templates, write_page
+from sfumato.sections import Block, Facts, Grid, Listing, Picture, Section, Text
+from sfumato.sections.drawing import ACCENT, FILL, INK
 
 __all__ = ["inversion_page", "save_inversion"]
 
@@ -55,16 +55,18 @@ def save_inversion(outcome: InversionOutcome, path: str | Path) -> Path:
     path
         The file; an older one is replaced.
     """
-    return written(Path(path), inversion_page(outcome))
+    return write_page(Path(path), inversion_page(outcome))
 
 
 def _found(outcome: InversionOutcome) -> Section:
     """Tell what was found, in sentences and in a picture."""
     size = (6.0, 0.9 + 0.34 * len(outcome.guesses))
     picture = Picture(
-        drawn("guesses", size, lambda figure: _bars(figure, outcome)),
+        "guesses",
+        lambda figure: _bars(figure, outcome),
         "The share of records whose value is guessed right, by what is known. The line is at "
         "what is reached without knowing anything about a person.",
+        size,
     )
     blocks: tuple[Block, ...] = (*map(Text, outcome.sentences()), picture)
     return Section("found", "What was found", blocks, "the private table and the release")

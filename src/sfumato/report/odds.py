@@ -15,8 +15,8 @@ import numpy as np
 
 from sfumato.privacy.guarantee import Guarantee, Relation
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP
-from sfumato.report.blocks import Beside, Block, Grid, Picture, Text
-from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SOFT, drawn
+from sfumato.sections import Beside, Block, Grid, Picture, Text
+from sfumato.sections.drawing import ACCENT, FILL, INK, PALE, SOFT
 
 BELIEFS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1, 0.2)
@@ -85,9 +85,11 @@ def _beliefs(guarantee: Guarantee, epsilon: float) -> tuple[Block, ...]:
         "up within these bounds. Most onlookers know far less, and learn far less."
     )
     picture = Picture(
-        drawn("odds", (4.6, 3.4), lambda figure: _draw_beliefs(figure, epsilon)),
+        "odds",
+        lambda figure: _draw_beliefs(figure, epsilon),
         f"How far any belief can move at ε = {epsilon:.4g}: from the value on the horizontal axis "
         "to anywhere within the shaded band. The dashed line is no change at all.",
+        (4.6, 3.4),
     )
     grid = Grid(
         ("belief before", "after, at least", "after, at most"), tuple(rows), numbers=(0, 1, 2)
@@ -121,9 +123,11 @@ def _tests(guarantee: Guarantee, loss: ApproxDP) -> tuple[Block, ...]:
         for alarm in ALARMS
     )
     picture = Picture(
-        drawn("odds", (4.6, 3.4), lambda figure: _draw_tests(figure, epsilon, delta)),
+        "odds",
+        lambda figure: _draw_tests(figure, epsilon, delta),
         f"The best that any test can do at ε = {epsilon:.4g}, δ = {delta:.2g}: no test lies above "
         "the shaded region. The dashed line is guessing.",
+        (4.6, 3.4),
     )
     grid = Grid(("false alarms", "right, at most"), rows, numbers=(0, 1))
     return Text(intro), Beside(grid, picture)

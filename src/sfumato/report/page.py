@@ -21,13 +21,20 @@ from sfumato.privacy.escaping import escape
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import REPORT, Verification, verify
 from sfumato.report import generic
-from sfumato.report.blocks import Section
-from sfumato.report.renderers import sections_of
+from sfumato.report.drawing import picture_svg
+from sfumato.sections import Section
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["UnsoundRelease", "compare_page", "report_page", "save_report", "templates", "written"]
+__all__ = [
+    "UnsoundRelease",
+    "compare_page",
+    "report_page",
+    "save_report",
+    "templates",
+    "write_page",
+]
 
 
 #: Parts of a certificate that may be empty, and what a page tells of them.
@@ -50,7 +57,7 @@ def templates(*packages: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     loaders = [PackageLoader(package) for package in ("sfumato.report", *packages)]
-    return Environment(
+    environment = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
         # Before HTML is escaped: a browser obeys the characters that set the direction of writing.
@@ -59,6 +66,8 @@ def templates(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["svg"] = picture_svg
+    return environment
 
 
 def _printable(value: Any) -> Any:
@@ -127,15 +136,15 @@ def _sections(
     release: Release, certificate: dict[str, Any], verification: Verification | None
 ) -> tuple[Section, ...]:
     return (
-        generic.released(release, certificate),
-        generic.promised(release.guarantee),
-        *sections_of(release),
-        generic.planned(release),
-        generic.assumed(release),
-        generic.booked(certificate),
-        generic.check(verification, certificate),
-        generic.ethics(release, certificate),
-        generic.versions(certificate),
+        generic.released_section(release, certificate),
+        generic.guarantee_section(release.guarantee),
+        *release.sections(),
+        generic.plan_section(release),
+        generic.assumptions_section(release),
+        generic.ledger_section(certificate),
+        generic.verification_section(verification, certificate),
+        generic.ethics_section(release, certificate),
+        generic.versions_section(certificate),
     )
 
 
@@ -254,7 +263,7 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
                 "file, or save the release and report its folder"
             )
         document = certificates.certify(release, release.files())
-        return written(Path(path), report_page(release, document, None))
+        return write_page(Path(path), report_page(release, document, None))
     folder = Path(release)
     verification = verify(folder, report=False)
     if not verification.passed or verification.release is None:
@@ -262,10 +271,10 @@ def save_report(release: Release | str | Path, path: str | Path | None = None) -
         raise UnsoundRelease(f"{folder} failed its check ({failed}); no report is drawn of it")
     document = json.loads((folder / certificates.NAME).read_bytes())
     page = report_page(verification.release, document, verification)
-    return written(folder / REPORT if path is None else Path(path), page)
+    return write_page(folder / REPORT if path is None else Path(path), page)
 
 
-def written(path: Path, page: str) -> Path:
+def write_page(path: Path, page: str) -> Path:
     """Write a page whole or not at all, over an older one if there is one, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(prefix=".sfumato-", dir=path.parent)

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.data.alphabet import Symbol
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 from sfumato.sequence.published import csv, string_text, used_words
 
 __all__ = ["FrequentStrings"]
@@ -72,6 +73,16 @@ class FrequentStrings(Release):
             "that are rare or do not occur at all; how often they occur is not told. "
             f"{used_words(self.public, self.limit)}"
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the limit and the number of strings, for programs."""
+        return {"limit": self.limit, "strings": len(self.strings)}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.sequence.pages import strings_sections
+
+        return strings_sections(self)
 
     def plot(self) -> Any:
         """Return a figure that lists the strings."""

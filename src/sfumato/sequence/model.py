@@ -13,6 +13,7 @@ from sfumato import noise
 from sfumato.data.alphabet import Symbol
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 from sfumato.sequence.best_first import most_frequent
 from sfumato.sequence.generation import LONGER, generate
 from sfumato.sequence.published import DECIMALS, csv, string_text, used_words
@@ -188,6 +189,21 @@ class SequenceModel(Release):
             "sequences are what the model gives; long strings that no context covers are "
             f"extrapolated. About {self.total:,.0f} sequences in all."
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the total, the limit and the size of the model, for programs."""
+        return {
+            "total": round(self.total, 3),
+            "limit": self.limit,
+            "contexts": self.model.nodes,
+            "standard_deviation": self.deviation,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.sequence.pages import model_sections
+
+        return model_sections(self)
 
     def plot(self) -> Any:
         """Return a figure of the weightiest contexts and what follows them."""

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato import noise
 from sfumato.data.points import PointsPublic
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 from sfumato.spatial.cells import Cells
 from sfumato.spatial.geojson import feature_collection, geojson_bytes
 from sfumato.spatial.published import (
@@ -273,6 +274,21 @@ class SpatialHistogram(Release):
                 "geojson() makes it."
             )
         return " ".join([*sentences, *self.notes])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the total, the number of cells and points, and the noise, for programs."""
+        return {
+            "total": round(self.total, 3),
+            "cells": len(self.cells.counts),
+            "points": self.points,
+            "standard_deviation": self.deviation,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.spatial.page import histogram_sections
+
+        return histogram_sections(self)
 
     def plot(self) -> Any:
         """Return a map of the released density (a step histogram for one axis)."""

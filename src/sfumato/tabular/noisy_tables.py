@@ -17,6 +17,7 @@ from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 from sfumato.tabular.counting import margin
 from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
 from sfumato.tabular.simple_models import clipped
@@ -299,6 +300,18 @@ class NoisyTables(Release):
         return (
             "the tables were then adjusted to agree with each other and to hold no negative counts"
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the total and which columns each table has, for programs."""
+        names = self.public.columns
+        tables = [[names[column] for column in columns] for columns in self.sets]
+        return {"total": round(self.total, 3), "tables": tables}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.tabular.pages import counts_sections
+
+        return counts_sections(self)
 
     def plot(self) -> Any:
         """Return a figure of the one-way counts, with the margins of their noise."""

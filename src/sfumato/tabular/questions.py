@@ -25,6 +25,7 @@ from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.release import Release
 from sfumato.privacy.session import question_label
 from sfumato.privacy.transcript import Transcript
+from sfumato.sections import Section
 from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import MOST_CELLS
 
@@ -83,6 +84,12 @@ class Answers(Release):
             f"Answers to {len(self.answers)} counting questions, each with noise added so that no "
             "single contribution changes them by much."
         )
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.tabular.pages import answers_sections
+
+        return answers_sections(self)
 
     def plot(self) -> Any:
         """Return a figure of the answers with their margins."""

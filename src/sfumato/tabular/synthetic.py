@@ -21,6 +21,7 @@ from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.engines.memory import code_type
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 from sfumato.tabular.joined import Join, joins
 from sfumato.tabular.model import Model, Network, Part
 from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
@@ -378,6 +379,19 @@ class SyntheticTable(Release):
         if not spread:
             return unreal
         return f"{spread.capitalize()} are spread evenly within their bins. {unreal}"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the total, the rows and the network of the model, for programs."""
+        names = self.public.columns
+        parts = [[names[column] for column in part.columns] for part in self.network.parts]
+        network = {"directed": self.network.directed, "parts": parts}
+        return {"total": round(self.total, 3), "rows": self.rows, "network": network}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.tabular.pages import synthetic_sections
+
+        return synthetic_sections(self)
 
     def plot(self, what: str = "network") -> Any:
         """Return a figure of the release.

@@ -1,4 +1,4 @@
-"""`sfumato demo`: the whole way to a checked release, with people who do not exist."""
+"""`sfumato demo`: the full workflow, from data to a verified release, on synthetic patients."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sfumato.cli.screen import JsonOption, answering
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to make.")] = Path("sfumato-demo"),
+    out: Annotated[Path, typer.Option(help="The folder to create.")] = Path("sfumato-demo"),
     force: Annotated[
         bool, typer.Option("--force", help="Replace the folder of an earlier demo.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make up a clinic, release its visits, check the release, and leave a folder to look at."""
+    """Run the full workflow on synthetic patients and write the results to a folder."""
     with answering(as_json) as screen:
         from sfumato.cli.demo.folder import prepare
         from sfumato.cli.demo.story import tell

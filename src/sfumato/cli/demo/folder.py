@@ -27,7 +27,7 @@ class Places:
 
     @property
     def data(self) -> Path:
-        """The made-up private data."""
+        """The synthetic private data."""
         return self.root / "data" / "clinic.csv"
 
     @property
@@ -104,20 +104,20 @@ def prepare(root: Path, *, force: bool) -> None:
 
 
 README = """\
-A clinic that does not exist, released with sfumato
-====================================================
+A synthetic clinic, released with sfumato
+=========================================
 
 Open start-here.html first.
 
-  start-here.html        the story of this folder, with pictures
-  report.html            the page of the release: what it is, what it promises, how to check it
+  start-here.html        an overview of this folder, with pictures
+  report.html            the report of the release: contents, guarantee, verification
   release/               what would be published: counts, transcript, certificate
-  synthetic-visits.csv   made-up visits drawn from the release; draw as many as you like
+  synthetic-visits.csv   synthetic visits drawn from the release
   pictures/              the released counts beside the truth
-  data/                  what would stay in the house: the visits, their schema, the ledger, the key
+  data/                  what would stay private: the visits, their schema, the ledger, the key
 
-The people in data/ are made up from a fixed seed; that is why this folder may compare the release
-with the truth. With real data that comparison is for the custodian's eyes only.
+The people in data/ are synthetic, from a fixed seed; that is why this folder may compare the
+release with the truth. With real data that comparison is for the custodian only.
 
 Try it:
 
@@ -126,8 +126,8 @@ Try it:
   sfumato table plan data/clinic.csv --epsilon 0.5
   sfumato table evaluate data/clinic.csv release
 
-What is promised
-----------------
+The guarantee
+-------------
 
 """
 

@@ -1,4 +1,4 @@
-"""Pictures of the demo: the release beside a truth that is known because it was made up."""
+"""Pictures of the demo: the release beside the truth, which is known because it is synthetic."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
-from sfumato.report.drawing import ACCENT, FILL, INK, PALE, drawn, shortened
+from sfumato.report.drawing import draw_svg
+from sfumato.sections.drawing import ACCENT, FILL, INK, PALE, shorten
 from sfumato.tabular.noisy_tables import NoisyTables
 
 
 def truth(table: Table, columns: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the true counts of made-up data."""
+    """Return the true counts of synthetic data."""
     (counts,) = table.counts.marginals([table.public.schema.indices(columns)])
     return counts
 
@@ -33,7 +34,7 @@ def one_column(table: Table, release: NoisyTables, name: str) -> Callable[[Any],
             color=FILL, ecolor=INK, error_kw={"elinewidth": 0.9, "capsize": 2},
         )  # fmt: skip
         axis.plot(places, truth(table, (name,)), "o", color=ACCENT, markersize=4)
-        texts = [shortened(text, 12) for text in released[name]]
+        texts = [shorten(text, 12) for text in released[name]]
         turned = sum(map(len, texts)) > 24
         axis.set_xticks(
             places, texts, rotation=40 if turned else 0, ha="right" if turned else "center"
@@ -76,6 +77,6 @@ def share_by_age(
 
 def save(path: Path, name: str, size: tuple[float, float], draw: Callable[[Any], None]) -> str:
     """Save a drawing as an SVG file and return it for a page."""
-    inline = drawn(name, size, draw)
+    inline = draw_svg(name, size, draw)
     path.write_text(inline, encoding="utf-8")
     return inline

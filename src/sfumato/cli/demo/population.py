@@ -1,6 +1,6 @@
-"""A clinic that does not exist, with a truth that is known.
+"""A synthetic clinic, with a truth that is known.
 
-Everything here is made up from a fixed seed, so it is public: the demo may compare a release with
+Everything here is drawn from a fixed seed, so it is public: the demo may compare a release with
 it, which nobody may do in public with real data.
 """
 
@@ -41,7 +41,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class Clinic:
-    """The made-up visits and what is declared about them.
+    """The synthetic visits and what is declared about them.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def schema() -> Schema:
 
 
 def clinic(persons: int = PERSONS, seed: int = SEED) -> Clinic:
-    """Return the made-up clinic; the same seed gives the same clinic."""
+    """Return the synthetic clinic; the same seed gives the same clinic."""
     import polars as pl
 
     generator = noise.generator(seed)

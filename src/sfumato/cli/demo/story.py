@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.cli.demo import pictures
 from sfumato.cli.demo.folder import Places, write_readme, write_start
 from sfumato.cli.demo.population import MAX_ROWS, PERSONS, TABLES, Clinic, clinic
+from sfumato.cli.releasing import print_plan
 from sfumato.cli.screen import Screen
-from sfumato.cli.words import show_plan
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, read_table
 from sfumato.evaluate.table import Evaluation, evaluate
@@ -49,7 +49,7 @@ class Teller:
     def plan(self, plan: Any) -> None:
         """Show a plan."""
         if not self._screen.as_json:
-            show_plan(self._screen.out, plan)
+            print_plan(self._screen.out, plan)
 
     def _print(self, words: str, style: str = "") -> None:
         if not self._screen.as_json:
@@ -58,7 +58,7 @@ class Teller:
 
 
 def tell(screen: Screen, root: Path) -> dict[str, Any]:
-    """Go the whole way, say what happens, and return it for programs."""
+    """Run the workflow, say what happens, and return it for programs."""
     places, teller = Places(root), Teller(screen)
     with screen.working("making up a clinic"):
         made = _make(teller, places)
@@ -81,9 +81,9 @@ def _make(teller: Teller, places: Places) -> Clinic:
     made = clinic()
     made.visits.write_csv(places.data)
     made.schema.write(places.schema)
-    teller.chapter("A clinic that does not exist")
+    teller.chapter("A synthetic clinic")
     teller.say(
-        f"{PERSONS:,} made-up persons and {made.visits.height:,} visits, from a fixed seed, so "
+        f"{PERSONS:,} synthetic persons and {made.visits.height:,} visits, from a fixed seed, so "
         f"that the truth is known: {places.data}"
     )
     return made
@@ -92,13 +92,13 @@ def _make(teller: Teller, places: Places) -> Clinic:
 def _prepare(screen: Screen, teller: Teller, places: Places) -> tuple[Ledger, Marginals, Table]:
     teller.chapter("The first question: can one person have several rows?")
     teller.say(
-        f"Yes. So a person is what is protected, and at most {MAX_ROWS} visits of each are used."
+        f"Yes. So the unit is a person, and at most {MAX_ROWS} visits of each person are used."
     )
-    teller.chapter("An account that cannot be overdrawn")
-    # The ledger of an earlier demo was of people who do not exist.
+    teller.chapter("A ledger that cannot be overdrawn")
+    # The ledger of an earlier demo was of synthetic people.
     ledger_witness.forget(places.ledger.absolute())
     ledger = Ledger.create(places.ledger, allow=ALLOWED, unit="person")
-    teller.say(f"All releases together may reach {ALLOWED}: {places.ledger}")
+    teller.say(f"All releases together may spend {ALLOWED}: {places.ledger}")
     with screen.working("reading the visits"):
         table = read_table(places.data, places.schema)
     method = Marginals(epsilon=EPSILON, tables=TABLES)
@@ -109,8 +109,8 @@ def _prepare(screen: Screen, teller: Teller, places: Places) -> tuple[Ledger, Ma
 
 def _rehearse(teller: Teller, method: Marginals, table: Table) -> None:
     rehearsal = rehearse(method, table.public)
-    teller.chapter("A rehearsal on made-up rows, for free")
-    teller.say(f"It works: about {rehearsal.total:,.0f} rows. {rehearsal.guarantee.words()}")
+    teller.chapter("A rehearsal on synthetic rows, at no privacy loss")
+    teller.say(f"It succeeded: about {rehearsal.total:,.0f} rows. {rehearsal.guarantee.words()}")
 
 
 def _release(
@@ -129,7 +129,7 @@ def _check(teller: Teller, places: Places, ledger: Ledger) -> Verification:
     checked = verify(places.release, key=keys.public_path(places.key), ledger=ledger)
     if not checked.passed:
         raise RuntimeError("the demo's own release failed its check; this is a fault of sfumato")
-    teller.chapter("Checked, without any data")
+    teller.chapter("Verification, without any data")
     for item in checked.checks:
         teller.say(f"ok  {item.words}")
     return checked
@@ -142,18 +142,18 @@ def _compare(
     columns = {column.name: column.coding for column in made.schema.columns}
     every = Table(made.visits, Schema.from_dict(columns))
     outcomes = {"used": evaluate(table, release), "all": evaluate(every, release)}
-    teller.chapter("Beside the truth (only because these people do not exist)")
+    teller.chapter("Comparison with the truth (possible only because the data are synthetic)")
     for name, what in (("used", "the visits that were used"), ("all", "all visits")):
         ones, twos = (summary.average or 0.0 for summary in outcomes[name].by_ways)
         teller.say(
-            f"Against {what}: {100 * ones:.1f} % of a column and {100 * twos:.1f} % of a two-way "
-            "table misplaced, on average."
+            f"Against {what}: {100 * ones:.1f} % of the rows misplaced in one-way tables and "
+            f"{100 * twos:.1f} % in two-way tables, on average (total variation distance)."
         )
     return outcomes
 
 
 def _overspend(teller: Teller, ledger: Ledger, table: Table) -> str:
-    teller.chapter("One release too many")
+    teller.chapter("A release beyond the budget")
     try:
         Marginals(epsilon=TOO_MUCH, tables=TABLES).release(table, ledger=ledger)
     except BudgetExceeded as refusal:
@@ -178,7 +178,7 @@ def _leave(
     write_start(
         places,
         {
-            "title": "A clinic that does not exist",
+            "title": "A synthetic clinic",
             "persons": PERSONS,
             "max_rows": MAX_ROWS,
             "guarantee": release.guarantee,
@@ -191,9 +191,9 @@ def _leave(
             "refusal": refusal,
         },
     )
-    teller.chapter("A folder to look at")
+    teller.chapter("The results")
     teller.say(f"Open {places.start}")
-    teller.say(f"Then {places.report}, and {places.synthetic} for rows to play with.")
+    teller.say(f"Then {places.report}; {places.synthetic} holds synthetic rows.")
 
 
 def _draw(places: Places, table: Table, release: NoisyTables) -> dict[str, str]:

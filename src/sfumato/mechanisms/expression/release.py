@@ -13,6 +13,7 @@ from sfumato.mechanisms.expression.estimate import Estimate
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import figure
 from sfumato.privacy.release import Release
+from sfumato.sections import Section
 
 __all__ = ["StatisticRelease"]
 
@@ -121,6 +122,23 @@ class StatisticRelease(Release):
         if self.bias is not None and np.any(self.bias):
             text += f"; its bias is about {float(np.median(self.bias)):,.4g}"
         return f"{text}."
+
+    def summary(self) -> dict[str, Any]:
+        """Return the value with its error; of a vector, which is in a file, its length."""
+        if self.entries:
+            return {"expression": self.expression, "entries": len(self.entries)}
+        return {
+            "expression": self.expression,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "bias": self.bias,
+        }
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return what its page shows."""
+        from sfumato.sections.statistic import statistic_sections
+
+        return statistic_sections(self)
 
     def plot(self) -> Any:
         """Return a figure: the number with its standard error, or all entries in order of size."""

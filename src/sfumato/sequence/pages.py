@@ -5,12 +5,15 @@ Everything here is a function of the release; nothing is compared with the priva
 
 from __future__ import annotations
 
-from sfumato.data.sequences import SequencesPublic
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.drawing import inlined
-from sfumato.sequence.frequent_strings import FrequentStrings
-from sfumato.sequence.model import SequenceModel
+from typing import TYPE_CHECKING
+
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
 from sfumato.sequence.published import string_text, used_words
+
+if TYPE_CHECKING:
+    from sfumato.data.sequences import SequencesPublic
+    from sfumato.sequence.frequent_strings import FrequentStrings
+    from sfumato.sequence.model import SequenceModel
 
 #: How many strings are listed, and of how many symbols half as many more: single symbols crowd a
 #: list.
@@ -19,7 +22,7 @@ MOST_STRINGS, LENGTH = 20, 3
 MOST_SYMBOLS = 60
 
 
-def sections(release: SequenceModel) -> tuple[Section, ...]:
+def model_sections(release: SequenceModel) -> tuple[Section, ...]:
     """Return the sections for a model of sequences."""
     return (
         _tree(release),
@@ -60,7 +63,8 @@ def _tree(release: SequenceModel) -> Section:
         f"so that no one {release.public.unit} changes the model by much."
     )
     picture = Picture(
-        inlined("contexts", release.plot),
+        "contexts",
+        release.plot,
         "The contexts that occur most, and what follows them, darker for what is likelier.",
     )
     return Section("contexts", "What follows what", (Text(words), picture), "contexts.csv")

@@ -5,25 +5,33 @@ Everything here is a function of the release; nothing is compared with the priva
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.engines.coding import MISSING, OTHER, Booleans, Categories
 from sfumato.regression.coefficients import COEFFICIENTS
 from sfumato.regression.design import INTERCEPT
-from sfumato.regression.model import RegressionModel
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.declared import declared
-from sfumato.report.drawing import ACCENT, FILL, INK, drawn, shortened
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
+from sfumato.sections.declared import declared_columns
+from sfumato.sections.drawing import ACCENT, FILL, INK, shorten
+
+if TYPE_CHECKING:
+    from sfumato.regression.model import RegressionModel
 
 #: How many coefficients are listed and drawn, those that matter most.
 MOST_LISTED, MOST_DRAWN = 60, 20
 
 
-def sections(release: RegressionModel) -> tuple[Section, ...]:
+def model_sections(release: RegressionModel) -> tuple[Section, ...]:
     """Return the sections for a regression."""
-    return (_model(release), _example(release), _use(release), _files(), declared(release.public))
+    return (
+        _model(release),
+        _example(release),
+        _use(release),
+        _files(),
+        declared_columns(release.public),
+    )
 
 
 def _model(release: RegressionModel) -> Section:
@@ -42,8 +50,8 @@ def _model(release: RegressionModel) -> Section:
     if reach:
         many = min(len(reach), MOST_DRAWN)
         size = (6.0, 0.9 + 0.24 * many)
-        picture = drawn("model", size, lambda f: _bars(f, release, reach))
-        blocks.append(Picture(picture, _caption(release)))
+        caption = _caption(release)
+        blocks.append(Picture("model", lambda f: _bars(f, release, reach), caption, size))
     return Section("model", "The model", tuple(blocks), COEFFICIENTS)
 
 
@@ -153,9 +161,9 @@ def _bars(figure: Any, release: RegressionModel, reach: list[tuple[str, float, f
     colours = [INK if moved > 0 else ACCENT for moved in sizes]
     lines = [2 * deviation for _, _, deviation in shown] if _deviations(release) else None
     axis.barh(range(len(shown)), sizes, xerr=lines, color=colours, height=0.7, ecolor=FILL)
-    axis.set_yticks(range(len(shown)), [shortened(name, 32) for name, _, _ in shown])
+    axis.set_yticks(range(len(shown)), [shorten(name, 32) for name, _, _ in shown])
     axis.axvline(0, color=FILL, linewidth=0.8)
-    what = "log of the odds" if release.positive is not None else shortened(release.target, 40)
+    what = "log of the odds" if release.positive is not None else shorten(release.target, 40)
     axis.set_xlabel(f"moves {what} by up to")
 
 

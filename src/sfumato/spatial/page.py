@@ -5,17 +5,20 @@ Everything here is a function of the release; nothing is compared with the priva
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.drawing import inlined
-from sfumato.spatial.histogram import SpatialHistogram
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
+
+if TYPE_CHECKING:
+    from sfumato.spatial.histogram import SpatialHistogram
 
 #: How many cells are listed.
 MOST_LINES = 12
 
 
-def sections(release: SpatialHistogram) -> tuple[Section, ...]:
+def histogram_sections(release: SpatialHistogram) -> tuple[Section, ...]:
     """Return the sections for a release of points."""
     return (_map(release), _use(release), _cells(release), _codebook(release), _declared(release))
 
@@ -32,7 +35,8 @@ def _map(release: SpatialHistogram) -> Section:
         "cell that is nearly empty may in truth be empty, and the other way round."
     )
     picture = Picture(
-        inlined("map", release.plot),
+        "map",
+        release.plot,
         f"How crowded the {len(release.cells.counts):,} cells of the release are.",
     )
     return Section("map", "Where the points are", (Text(words), picture), "cells.csv")

@@ -1,13 +1,14 @@
-"""What a page is made of.
+"""What a release shows of itself on a page: sections of sentences, tables and pictures.
 
-Renderers return these values and never write HTML: the templates do, and they escape everything.
-Only `Picture.svg` is markup, and only `sfumato.report.drawing` makes it.
+`Release.sections` returns these values, all of them public. Nothing here writes HTML or draws:
+`sfumato.report` does both, and escapes every text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,24 @@ class Commands:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with what it shows in words, for those who cannot see it."""
+    """A drawing with what it shows in words, for those who cannot see it.
 
-    svg: str
+    Parameters
+    ----------
+    name
+        A name that no other picture of the page has.
+    draw
+        Paints on an empty figure of the given size; without a size, returns a figure of its own.
+    caption
+        What the picture shows.
+    size
+        Width and height in inches.
+    """
+
+    name: str
+    draw: Callable[..., Any]
     caption: str
+    size: tuple[float, float] | None = None
     form: str = "picture"
 
 

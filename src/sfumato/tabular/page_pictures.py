@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
-from sfumato.report.blocks import Picture
-from sfumato.report.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, drawn, shortened
+from sfumato.sections import Picture
+from sfumato.sections.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, shorten
 
 #: More bars than these cannot be told apart in a picture, nor more values in one of a pair.
 MOST_VALUES = 32
@@ -44,7 +44,7 @@ def column_picture(release: TableRelease, name: str) -> Picture:
     Of very many values the most frequent are drawn, and one bar for all others together.
     """
     counts, size = _counts_and_margin(release, name)
-    texts = [shortened(text) for text in release.public.labels(name)]
+    texts = [shorten(text) for text in release.public.labels(name)]
     shown = _most_frequent(counts)
     hidden = len(counts) - len(shown)
     labels = [texts[place] for place in shown]
@@ -53,18 +53,18 @@ def column_picture(release: TableRelease, name: str) -> Picture:
         rest = float(counts.sum() - bars.sum())
         labels.append(f"({hidden} others)")
     height = 0.75 + 0.21 * len(labels)
-    svg = drawn(
-        f"column {name}",
-        (4.2, height),
-        lambda figure: _bars(figure, name, labels, bars, size, rest=rest),
-    )
     more = f"; the {hidden} least frequent values are drawn as one bar" if hidden else ""
     largest = int(np.argmax(counts))
     spread = f"counts ± {size:,.4g}; " if size else ""
     caption = (
         f"{name}: {spread}most often {texts[largest]}, about {counts[largest]:,.0f} rows{more}."
     )
-    return Picture(svg, caption)
+    return Picture(
+        f"column {name}",
+        lambda figure: _bars(figure, name, labels, bars, size, rest=rest),
+        caption,
+        (4.2, height),
+    )
 
 
 def _most_frequent(counts: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -104,7 +104,7 @@ def _bars(
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="x", color=PALE, linewidth=0.8)
     axis.set_axisbelow(True)
-    axis.set_title(shortened(name, 40), loc="left", fontsize=10.5, fontweight="bold", color=INK)
+    axis.set_title(shorten(name, 40), loc="left", fontsize=10.5, fontweight="bold", color=INK)
 
 
 def fits_a_picture(release: TableRelease, pair: tuple[int, int]) -> bool:
@@ -123,17 +123,17 @@ def pair_picture(release: TableRelease, pair: tuple[int, int]) -> Picture:
     known = counts.sum(axis=1) > _counts_and_margin(release, down)[1]
     totals = np.where(known, counts.sum(axis=1), 1.0)
     shares = np.where(known[:, None], counts / totals[:, None], np.nan)
-    texts = tuple([shortened(v, 14) for v in release.public.labels(c)] for c in (down, across))
-    svg = drawn(
-        f"pair {down} {across}",
-        (max(3.0, 1.9 + 0.42 * shares.shape[1]), 1.3 + 0.25 * shares.shape[0]),
-        lambda figure: _heat(figure, shares, texts, (down, across)),
-    )
+    texts = tuple([shorten(v, 14) for v in release.public.labels(c)] for c in (down, across))
     blank = int((~known).sum())
     lines = "1 line" if blank == 1 else f"{blank} lines"
     left = "is" if blank == 1 else "are"
     note = f" {lines} with too few rows to tell from noise {left} left blank." if blank else ""
-    return Picture(svg, f"{across} within each value of {down}.{note}")
+    return Picture(
+        f"pair {down} {across}",
+        lambda figure: _heat(figure, shares, texts, (down, across)),
+        f"{across} within each value of {down}.{note}",
+        (max(3.0, 1.9 + 0.42 * shares.shape[1]), 1.3 + 0.25 * shares.shape[0]),
+    )
 
 
 def _heat(
@@ -159,8 +159,8 @@ def _heat(
     axis.invert_yaxis()
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
-    axis.set_ylabel(shortened(names[0], 30), color=SOFT)
-    axis.set_title(shortened(names[1], 30), loc="left", fontsize=10.5, fontweight="bold", color=INK)
+    axis.set_ylabel(shorten(names[0], 30), color=SOFT)
+    axis.set_title(shorten(names[1], 30), loc="left", fontsize=10.5, fontweight="bold", color=INK)
     if shares.size <= MOST_FIGURES:
         for (line, column), share in np.ndenumerate(shares):
             if not np.isnan(share):

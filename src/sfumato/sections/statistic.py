@@ -5,16 +5,16 @@ Everything here is a function of the release; nothing is compared with the priva
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.table import TablePublic
-from sfumato.mechanisms.expression.release import StatisticRelease
-from sfumato.report import declared as tables
-from sfumato.report import graph as graphs
-from sfumato.report.blocks import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.report.drawing import ACCENT, FILL, INK, drawn, shortened
+from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
+from sfumato.sections.declared import declared_sections
+from sfumato.sections.drawing import ACCENT, FILL, INK, shorten
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.expression.release import StatisticRelease
 
 #: How many entries of a vector are listed, those with the largest values.
 MOST_ENTRIES = 20
@@ -22,12 +22,9 @@ MOST_ENTRIES = 20
 USUAL = 1.96
 
 
-def sections(release: StatisticRelease) -> tuple[Section, ...]:
+def statistic_sections(release: StatisticRelease) -> tuple[Section, ...]:
     """Return the sections for a statistic."""
-    public = release.provenance.public
-    declared = (
-        (tables.declared(public),) if isinstance(public, TablePublic) else graphs.declared(release)
-    )
+    declared = declared_sections(release.provenance.public)
     return (_statistic(release), _units(release), _use(release), *declared)
 
 
@@ -41,16 +38,14 @@ def _statistic(release: StatisticRelease) -> Section:
     blocks: list[Block] = [words, Facts(_figures(release, vector))]
     if vector and len(release.entries):
         caption = "All entries, from the largest to the smallest."
-        blocks += [Picture(drawn("statistic", (5.5, 2.6), lambda f: _ordered(f, release)), caption)]
+        blocks += [Picture("statistic", lambda f: _ordered(f, release), caption, (5.5, 2.6))]
         blocks += [_largest(release)]
     elif not vector and release.standard_error is not None:
         caption = (
             "The estimate. 19 times in 20 chance moves it no further than the thin line; two "
             "times in three no further than the thick one."
         )
-        blocks += [
-            Picture(drawn("statistic", (5.5, 1.3), lambda f: _interval(f, release)), caption)
-        ]
+        blocks += [Picture("statistic", lambda f: _interval(f, release), caption, (5.5, 1.3))]
     source = "entries.csv, statistic.json" if vector else "statistic.json"
     return Section("statistic", "The statistic", tuple(blocks), source)
 
@@ -145,7 +140,7 @@ def _interval(figure: Any, release: StatisticRelease) -> None:
     axis.plot([value], [0], "o", color=ACCENT, markersize=6)
     axis.set_yticks([])
     axis.spines["left"].set_visible(False)
-    axis.set_xlabel(shortened(release.expression, 60))
+    axis.set_xlabel(shorten(release.expression, 60))
 
 
 def _ordered(figure: Any, release: StatisticRelease) -> None:
@@ -153,4 +148,4 @@ def _ordered(figure: Any, release: StatisticRelease) -> None:
     axis = figure.subplots()
     axis.plot(np.arange(1, len(release.entries) + 1), np.sort(release.value)[::-1], color=INK, lw=1)
     axis.set_xlabel("entries, the largest first")
-    axis.set_ylabel(shortened(release.expression, 40))
+    axis.set_ylabel(shorten(release.expression, 40))

@@ -1,0 +1,275 @@
+"""The pages of releases of tables: tables of counts, synthetic rows, answers to questions.
+
+Everything here is a function of the release; nothing is compared with the private data.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.sections import Block, Commands, Gallery, Grid, Listing, Picture, Section, Text
+from sfumato.sections.declared import declared_columns
+from sfumato.tabular.page_pictures import column_picture, fits_a_picture, pair_picture
+from sfumato.tabular.tree import mutual_information
+
+if TYPE_CHECKING:
+    from sfumato.tabular.joined import Join
+    from sfumato.tabular.noisy_tables import NoisyTables
+    from sfumato.tabular.questions import Answers
+    from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
+
+#: More than these do not help a reader.
+MOST_COLUMNS = 16
+MOST_PAIRS = 4
+MOST_LINES = 60
+#: Pairs that tell less than this about each other (in nats) are as good as independent.
+LEAST_TOLD = 0.002
+#: More answers than this do not fit a picture that can be read.
+MOST_ANSWERS = 40
+
+
+def counts_sections(release: NoisyTables) -> tuple[Section, ...]:
+    """Return the sections for released tables."""
+    found = [_columns(release)]
+    pairs = _pairs(release)
+    if pairs is not None:
+        found.append(pairs)
+    return (*found, _tables(release), declared_columns(release.public))
+
+
+def _covered(release: NoisyTables) -> list[str]:
+    """Return the columns that some released table holds."""
+    numbers = sorted({column for columns in release.sets for column in columns})
+    return [release.public.columns[number] for number in numbers]
+
+
+def _columns(release: NoisyTables) -> Section:
+    """Draw each column on its own."""
+    covered = _covered(release)
+    shown = covered[:MOST_COLUMNS]
+    pictures = tuple(column_picture(release, name) for name in shown)
+    blocks: list[Block] = [
+        Text(
+            "Bars are released counts of rows. The thin lines are the margins of the noise: 19 "
+            "times in 20 the noise on a count, before the tables were adjusted to agree, is no "
+            "larger. Margins say nothing about how the data were collected."
+        ),
+        Gallery(pictures),
+    ]
+    if len(shown) < len(covered):
+        drawn = f"Drawn are {len(shown)} of {len(covered)} columns; marginals.csv holds all."
+        blocks.append(Text(drawn))
+    return Section("columns", "The columns, one by one", tuple(blocks), "marginals.csv, added up")
+
+
+def _pairs(release: NoisyTables) -> Section | None:
+    """Draw the pairs of columns that tell most about each other."""
+    names = release.public.columns
+    held = sorted({pair for columns in release.sets for pair in combinations(columns, 2)})
+    drawable = [pair for pair in held if fits_a_picture(release, pair)]
+    told = {
+        pair: mutual_information(release.counts([names[pair[0]], names[pair[1]]]))
+        for pair in drawable
+    }
+    telling = [pair for pair in drawable if told[pair] >= LEAST_TOLD]
+    if not telling:
+        return None
+    chosen = sorted(telling, key=lambda pair: (-told[pair], pair))[:MOST_PAIRS]
+    pictures = tuple(pair_picture(release, pair) for pair in chosen)
+    intro = (
+        f"Of {len(held)} released pair{'s' * (len(held) != 1)} of columns, these tell most about "
+        "each other (by the mutual information of the released counts; noise alone makes it a "
+        "little larger than it is). Every line of a picture adds up to 100 %."
+    )
+    return Section(
+        "pairs", "How columns go together", (Text(intro), Gallery(pictures)), "marginals.csv"
+    )
+
+
+def _tables(release: NoisyTables) -> Section:
+    """List the released tables with their largest and smallest cells."""
+    rows = [_table_row(release, number) for number in range(min(len(release.sets), MOST_LINES))]
+    blocks: list[Block] = [
+        Grid(
+            ("table", "cells", "margin of a cell", "largest cell", "smallest cell"),
+            tuple(rows),
+            numbers=(1, 2),
+        )
+    ]
+    if len(release.sets) > MOST_LINES:
+        shown = f"Shown are {MOST_LINES} of {len(release.sets)} tables; marginals.csv holds all."
+        blocks.append(Text(shown))
+    total = Text(
+        f"All tables have one total of about {release.total:,.0f} rows. A count below its margin "
+        "cannot be told from zero."
+    )
+    source = "counts: marginals.csv; margins: the noise that transcript.json records"
+    return Section("tables", "The tables", (total, *blocks), source)
+
+
+def _table_row(release: NoisyTables, number: int) -> tuple[str, ...]:
+    columns = [release.public.columns[column] for column in release.sets[number]]
+    table = release.tables[number]
+    return (
+        " × ".join(columns),
+        f"{table.size:,}",
+        f"± {release.cell_margin(number):,.4g}",
+        _cell(release, columns, table, int(np.argmax(table))),
+        _cell(release, columns, table, int(np.argmin(table))),
+    )
+
+
+def _cell(release: NoisyTables, columns: list[str], table: Any, place: int) -> str:
+    """Return a cell in words: its values and its count."""
+    index = np.unravel_index(place, table.shape)
+    values = [
+        release.public.labels(name)[int(code)] for name, code in zip(columns, index, strict=True)
+    ]
+    return f"{', '.join(values)}: {float(table[index]):,.0f}"
+
+
+def synthetic_sections(release: SyntheticTable) -> tuple[Section, ...]:
+    """Return the sections for a synthetic table."""
+    parts = [_use(release), _network(release), _model_columns(release)]
+    pairs = _model_pairs(release)
+    if pairs is not None:
+        parts.append(pairs)
+    if release.tables:
+        parts.append(_measured(release))
+    return (*parts, declared_columns(release.public))
+
+
+def _use(release: SyntheticTable) -> Section:
+    """Say what the rows are good for, and what they are not."""
+    points = (
+        "synthetic.csv has the columns and types of the private table and opens in any program "
+        "that reads tables; codebook.csv says what every value stands for.",
+        "Each row is made up. No row belongs to anybody, and a row that looks like somebody's "
+        "says nothing about them.",
+        "Counts, averages and comparisons are as good as the model: best for single columns and "
+        "for columns that it joins. What depends on many columns at once, on rare combinations, "
+        "or on columns that it does not join may be far off.",
+        "Standard errors worked out from these rows know nothing of the noise. Where a figure "
+        "matters, use the model's own count with its margin, or ask the custodian to release it as "
+        "a table of its own.",
+        "Further rows may be drawn, as many and as often as wanted: that costs no privacy.",
+    )
+    commands = (
+        "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').sample(1000))\"",
+        "sfumato table network THIS-FOLDER",
+    )
+    blocks: tuple[Block, ...] = (Listing(points), Commands(commands))
+    return Section("use", "How to use it", blocks, "synthetic.csv, codebook.csv")
+
+
+def _network(release: SyntheticTable) -> Section:
+    """Draw which columns the model joins, and list the pairs."""
+    names, found = release.public.columns, release.joins
+    kind = "directed" if release.network.directed else "joined"
+    picture = Picture(
+        "network",
+        release.plot,
+        "The columns of the table and which of them the model joins, wider lines for those that "
+        "tell more about each other.",
+    )
+    blocks: list[Block] = [
+        Text(
+            "The model holds these columns together. What two columns tell about each other is "
+            "their mutual information in the model, in nats: 0 for columns that have nothing to "
+            "do with each other, and a little above 0 from the noise alone."
+        ),
+        picture,
+    ]
+    if found:
+        head = ("given", "column") if kind == "directed" else ("column", "column")
+        rows = tuple(
+            (names[join.first], names[join.second], _told(join)) for join in found[:MOST_LINES]
+        )
+        blocks.append(Grid((*head, "tell about each other"), rows, numbers=(2,)))
+    if len(found) > MOST_LINES:
+        blocks.append(Text(f"{len(found) - MOST_LINES} more pairs are joined."))
+    return Section("network", "What the model joins", tuple(blocks), "network.json and the model")
+
+
+def _told(join: Join) -> str:
+    return "not worked out" if join.information is None else f"{join.information:.3f}"
+
+
+def _model_columns(release: SyntheticTable) -> Section:
+    """Draw each column on its own."""
+    names = release.public.columns
+    shown = names[:MOST_COLUMNS]
+    blocks: list[Block] = [
+        Text(
+            "Bars are the model's counts of rows; the published rows follow them up to chance. "
+            "The thin lines are the margins of the noise: 19 times in 20 the noise on the measured "
+            "count is no larger. Where a column has none, it was not counted by itself. Margins "
+            "say nothing about where the model is too simple, nor how the data were collected."
+        ),
+        Gallery(tuple(column_picture(release, name) for name in shown)),
+    ]
+    if len(shown) < len(names):
+        drawn = f"Drawn are {len(shown)} of {len(names)} columns; synthetic.csv holds all."
+        blocks.append(Text(drawn))
+    return Section("columns", "The columns, one by one", tuple(blocks), "the model")
+
+
+def _model_pairs(release: SyntheticTable) -> Section | None:
+    """Draw the joined pairs that tell most about each other."""
+    telling = [
+        (join.first, join.second)
+        for join in release.joins
+        if (join.information or 0.0) >= LEAST_TOLD
+        and fits_a_picture(release, (join.first, join.second))
+    ]
+    if not telling:
+        return None
+    pictures = tuple(pair_picture(release, pair) for pair in telling[:MOST_PAIRS])
+    intro = Text(
+        "Of the pairs that the model joins, these tell most about each other. Every line of a "
+        "picture adds up to 100 %."
+    )
+    return Section("pairs", "How columns go together", (intro, Gallery(pictures)), "the model")
+
+
+def _measured(release: SyntheticTable) -> Section:
+    """List what was counted, and how noisy it is."""
+    rows = tuple(_measured_row(release, table) for table in release.tables[:MOST_LINES])
+    blocks: list[Block] = [
+        Text(
+            f"All that the model knows of the data: noisy counts of about {release.total:,.0f} "
+            "rows. The noise is given as its standard deviation on one cell."
+        ),
+        Grid(("table", "columns", "cells", "noise on a cell"), rows, numbers=(2, 3)),
+    ]
+    if len(release.tables) > MOST_LINES:
+        blocks.append(Text(f"{len(release.tables) - MOST_LINES} more are in network.json."))
+    return Section("measured", "What was counted", tuple(blocks), "network.json, transcript.json")
+
+
+def _measured_row(release: SyntheticTable, table: NoisyTable) -> tuple[str, ...]:
+    from sfumato.tabular.synthetic import part_words
+
+    columns = part_words(release.public, table.columns, table.levels)
+    return (table.label, columns, f"{table.cells:,}", f"± {table.deviation:,.4g}")
+
+
+def answers_sections(release: Answers) -> tuple[Section, ...]:
+    """Return the sections for a session of questions."""
+    rows = tuple(
+        (text, f"{answer.count:,}", f"± {answer.margin:,.4g}") for text, answer in release.answers
+    )
+    blocks: list[Block] = [
+        Text(
+            "The margin is that of the noise: 19 times in 20 the noise on an answer is no larger. "
+            "A count may come out below zero; it then stands for a count near zero."
+        ),
+        Grid(("question", "answer", "margin"), rows, numbers=(1, 2)),
+    ]
+    if 0 < len(rows) <= MOST_ANSWERS:
+        caption = "The answers with the margins of their noise."
+        blocks.append(Picture("answers", release.plot, caption))
+    return (Section("answers", "The answers", tuple(blocks), "answers.csv"),)
