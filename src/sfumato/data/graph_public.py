@@ -47,6 +47,8 @@ class GraphPublic(Public):
     """
 
     kind = "graph"
+    made_by = "sf.Graph(edges, nodes=…)"
+    read_by = "sf.read_graph(path, nodes=…)"
 
     unit: Unit = Unit.EDGE
     relation: Relation = Relation.ADD_REMOVE

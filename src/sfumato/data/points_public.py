@@ -71,6 +71,8 @@ class PointsPublic(Public):
     """
 
     kind = "points"
+    made_by = "sf.Points(array, bounds=[(low, high), …])"
+    read_by = "sf.read_points(path, columns=[…], bounds=[(low, high), …])"
     bound = "max_points"
 
     bounds: tuple[tuple[float, float], ...]

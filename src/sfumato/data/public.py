@@ -38,6 +38,9 @@ class Public(ABC):
     """
 
     kind: ClassVar[str]
+    #: How private data of this kind are made, from Python's objects and from a file.
+    made_by: ClassVar[str] = ""
+    read_by: ClassVar[str] = ""
     #: What a user calls the contribution.
     bound: ClassVar[str] = "contribution"
     _kinds: ClassVar[dict[str, type[Public]]] = {}

@@ -41,6 +41,8 @@ class SequencesPublic(Public):
     """
 
     kind = "sequences"
+    made_by = "sf.Sequences(list, alphabet=[…])"
+    read_by = "sf.read_sequences(path, alphabet=[…])"
     bound = "max_sequences"
 
     alphabet: tuple[Symbol, ...]

@@ -47,6 +47,8 @@ class TablePublic(Public):
     """
 
     kind = "table"
+    made_by = "sf.Table(frame, schema)"
+    read_by = "sf.read_table(path, schema)"
 
     schema: Schema
 

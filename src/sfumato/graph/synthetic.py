@@ -21,6 +21,7 @@ from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
 from sfumato.privacy.plan import PlanStep, Size
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 
 __all__ = ["GraphModel", "SyntheticGraph", "drawn_sizes", "most_edges"]
@@ -98,21 +99,23 @@ class SyntheticGraph(Release):
         self.moved = moved
         self.notes = tuple(notes)
 
-    def sample(self, *, generator: np.random.Generator | None = None) -> SampledGraph:
+    def sample(
+        self, *, seed: int | None = None, generator: np.random.Generator | None = None
+    ) -> SampledGraph:
         """Return a graph drawn from the model.
 
         Parameters
         ----------
+        seed
+            A whole number, for a graph that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for a graph that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
 
         Notes
         -----
         Privacy: post-processing of the release; it costs nothing, however often it is done.
         """
-        return _drawn(
-            self.public, self.model, noise.generator() if generator is None else generator
-        )
+        return _drawn(self.public, self.model, choose_generator(seed, generator))
 
     @cached_property
     def graph(self) -> SampledGraph:

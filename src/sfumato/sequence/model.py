@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato import noise
 from sfumato.data.alphabet import Symbol
 from sfumato.data.sequences import SequencesPublic
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.sequence.best_first import most_frequent
 from sfumato.sequence.generation import LONGER, generate
@@ -107,6 +107,7 @@ class SequenceModel(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         longest: int | None = None,
     ) -> list[list[Symbol]]:
@@ -116,8 +117,10 @@ class SequenceModel(Release):
         ----------
         rows
             How many; by default as many as the release counts.
+        seed
+            A whole number, for sequences that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for sequences that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         longest
             A sequence of this many symbols is cut; by default ten times the length limit, and
             10,000 at most unless the limit is more.
@@ -135,7 +138,7 @@ class SequenceModel(Release):
         longest = self._longest() if longest is None else longest
         if longest < 0:
             raise ValueError(f"longest must not be negative; got {longest}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         symbols, lengths = generate(self.model, rows, longest, generator)
         labels = np.array([*self.public.alphabet, None], dtype=object)[symbols].tolist()
         edges = [0, *np.cumsum(lengths).tolist()]

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato import noise
 from sfumato.data.points import PointsPublic
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.spatial.cells import Cells
 from sfumato.spatial.geojson import feature_collection, geojson_bytes
@@ -156,6 +157,7 @@ class SpatialHistogram(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         backend: str = "polars",
     ) -> Any:
@@ -168,8 +170,10 @@ class SpatialHistogram(Release):
         ----------
         rows
             How many; by default as many as are published.
+        seed
+            A whole number, for points that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for points that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         backend
             `"polars"`, `"pandas"` or `"pyarrow"`.
 
@@ -184,7 +188,7 @@ class SpatialHistogram(Release):
         rows = self.points if rows is None else rows
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         drawn = self._draw(rows, generator)
         frame = pl.DataFrame(
             [pl.Series(name, drawn[axis]) for axis, name in enumerate(self.public.names)]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
+from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.tabular.counting import margin
 from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
@@ -141,8 +141,9 @@ class NoisyTables(Release):
         """Return the 95 % margin of the noise on a cell of a released table."""
         return self._margin(number, frozenset(self.sets[number]))
 
-    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
+    def counts(self, columns: str | Sequence[str]) -> NDArray[np.float64]:
         """Return released counts as an array with one axis a column, in the order asked for."""
+        columns = read_names(columns)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
@@ -153,7 +154,7 @@ class NoisyTables(Release):
         kept = [column for column in held if column in wanted]
         return np.asarray(np.transpose(table, [kept.index(column) for column in wanted]))
 
-    def marginal(self, columns: Sequence[str], *, backend: str = "polars") -> Any:
+    def marginal(self, columns: str | Sequence[str], *, backend: str = "polars") -> Any:
         """Return released counts as a frame, with the margin of each.
 
         Parameters
@@ -172,7 +173,7 @@ class NoisyTables(Release):
         """
         from sfumato.data.frames import to_backend
 
-        return to_backend(self._frame(columns), backend)
+        return to_backend(self._frame(read_names(columns)), backend)
 
     def _frame(self, columns: Sequence[str]) -> pl.DataFrame:
         import polars as pl
@@ -194,6 +195,7 @@ class NoisyTables(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         backend: str = "polars",
     ) -> Any:
@@ -206,8 +208,10 @@ class NoisyTables(Release):
         ----------
         rows
             How many; by default as many as the release counts.
+        seed
+            A whole number, for rows that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for rows that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         backend
             `"polars"`, `"pandas"` or `"pyarrow"`.
 
@@ -219,7 +223,7 @@ class NoisyTables(Release):
             rows = round(self.total)
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         names, sizes = self.public.columns, self.public.sizes
         pairs = {
             pair: self.counts([names[pair[0]], names[pair[1]]])
