@@ -26,8 +26,8 @@ from sfumato.local.reports import Estimate, Reports
 from sfumato.local.scores import share_ends
 from sfumato.mechanisms.local_response import LocalResponse
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget
 from sfumato.privacy.arguments import LedgerLike
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import parameter

@@ -21,8 +21,8 @@ from sfumato.local.scores import normal_quantile, score_ends
 from sfumato.mechanisms.local_number import BitOfNumber, NumberResponse, PlaceOfNumber
 from sfumato.noise.expansions import enclose_exponential
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget
 from sfumato.privacy.arguments import LedgerLike
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Whole, parameter

@@ -21,8 +21,8 @@ from sfumato.local.survey import Item, Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.wire import line_of
 from sfumato.noise.choices import WordChoices
-from sfumato.privacy.documents import read_json
 from sfumato.privacy.arguments import LedgerLike, open_ledger
+from sfumato.privacy.documents import read_json
 
 __all__ = ["Respondent"]
 

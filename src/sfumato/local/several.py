@@ -30,8 +30,8 @@ from sfumato.local.subset import SubsetSelection
 from sfumato.local.unary import UnaryEncoding
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget
 from sfumato.privacy.arguments import LedgerLike
+from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Constraint, Flag, OneOf, is_list, parameter, read_text

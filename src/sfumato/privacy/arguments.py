@@ -96,16 +96,17 @@ def is_public(given: Any) -> bool:
 
 def is_private(given: Any) -> bool:
     """Tell whether something is private data with its public part."""
-    return hasattr(given, "public") and hasattr(given, "digest")
+    # A data frame may have columns of these names.
+    return is_public(getattr(given, "public", None)) and hasattr(given, "digest")
 
 
 def find_public(given: Any, *, kind: str | None = None, verb: str = "plan") -> Any:
-    """Return the public part of what was given: itself, or that of private data.
+    """Return the public part of what was given: itself, or that of data, a schema or a release.
 
     Parameters
     ----------
     given
-        A public part, or private data.
+        A public part, or something that has one.
     kind
         The kind of data that is expected, for the message.
     verb
@@ -113,8 +114,9 @@ def find_public(given: Any, *, kind: str | None = None, verb: str = "plan") -> A
     """
     if is_public(given):
         return given
-    if is_private(given):
-        return given.public
+    public = getattr(given, "public", None)
+    if is_public(public):
+        return public
     raise TypeError(
         f"{verb} needs private data or their public part; got {name_type(given)}. "
         f"{_advice(given, kind, verb)}"
@@ -223,7 +225,7 @@ def choose_generator(
     if seed is not None and generator is not None:
         raise TypeError("seed and generator exclude each other; give one of them")
     if generator is not None:
-        if not isinstance(generator, np.random.Generator):
+        if not hasattr(generator, "bit_generator"):
             raise TypeError(
                 f"generator must be a NumPy generator; got {name_type(generator)}. Write seed=1 "
                 "for a sample that can be drawn again"

@@ -25,8 +25,8 @@ from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
-    from sfumato.privacy.budget import Budget
     from sfumato.privacy.arguments import LedgerLike
+    from sfumato.privacy.budget import Budget
     from sfumato.privacy.session import Session
 
 

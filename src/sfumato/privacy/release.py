@@ -13,9 +13,11 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.noise.exact import briefly
 from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.notebook import show_facts
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 
@@ -69,6 +71,24 @@ class Release(ABC):
         origin = self._provenance
         told = "" if origin is None else f" by {origin.method.name}, {origin.guarantee}"
         return f"<{self.kind}{told}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, with parameters, time and booking."""
+        if self._provenance is None:
+            return show_facts(self.kind, [])
+        origin = self._provenance
+        parameters = ", ".join(
+            f"{name}={briefly(value)}" for name, value in origin.method.parameters().items()
+        )
+        booked = None if origin.ledger is None else origin.ledger["reference"]
+        facts = [
+            ("method", f"{origin.method.name}({parameters})"),
+            ("guarantee", origin.guarantee),
+            ("in words", origin.guarantee.words()),
+            ("made", origin.time),
+            ("booked", booked or "in no ledger"),
+        ]
+        return show_facts(self.kind, facts)
 
     @property
     def provenance(self) -> Provenance:
