@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.graph_public import GraphPublic
 from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.sampled import Pairs, SampledGraph
@@ -23,6 +24,9 @@ from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
 from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["GraphModel", "SyntheticGraph", "drawn_sizes", "most_edges"]
 
@@ -66,7 +70,7 @@ class GraphModel(Protocol):
         """Return what the model keeps and what it does not, in a few plain sentences."""
 
 
-class SyntheticGraph(Release):
+class SyntheticGraph(Release, ToFrame):
     """A model of a private graph, from which any number of graphs is drawn.
 
     Parameters
@@ -139,6 +143,10 @@ class SyntheticGraph(Release):
         moved = None if self.moved is None else float(self.moved)
         document = {"kind": self.model.kind, "moved": moved, **self.model.document()}
         return dict(shortened(document))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the edges of edges.csv as a Polars frame; `sample` draws other graphs."""
+        return self.graph.to_polars()
 
     def files(self) -> dict[str, bytes]:
         """Return the edges of one graph, and the model, from which more of them can be drawn."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.data.alphabet import Symbol
+from sfumato.data.frames import ToFrame
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
@@ -17,6 +18,9 @@ from sfumato.sequence.best_first import most_frequent
 from sfumato.sequence.generation import LONGER, generate
 from sfumato.sequence.published import DECIMALS, csv, string_text, used_words
 from sfumato.sequence.suffix_model import SuffixModel
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["SequenceModel"]
 
@@ -28,7 +32,7 @@ MOST_ROWS = 10**7
 LARGEST_SAMPLED = 10_000
 
 
-class SequenceModel(Release):
+class SequenceModel(Release, ToFrame):
     """A Markov model of sequences, of contexts of different lengths.
 
     Parameters
@@ -147,12 +151,8 @@ class SequenceModel(Release):
     def _longest(self) -> int:
         return max(min(LONGER * self.limit, LARGEST_SAMPLED), self.limit)
 
-    def files(self) -> dict[str, bytes]:
-        """Return the contexts with what follows them, and the most frequent strings, as CSV."""
-        return {"contexts.csv": self._contexts, "top.csv": self._top}
-
-    @cached_property
-    def _contexts(self) -> bytes:
+    def to_polars(self) -> pl.DataFrame:
+        """Return the contexts and the counts of what follows them as a Polars frame."""
         import polars as pl
 
         public, model = self.public, self.model
@@ -162,7 +162,15 @@ class SequenceModel(Release):
             pl.Series("context", texts, pl.String),
             *(pl.Series(name, model.histograms[:, j]) for j, name in enumerate([*names, "end"])),
         ]
-        return csv(pl.DataFrame(columns))
+        return pl.DataFrame(columns)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the contexts with what follows them, and the most frequent strings, as CSV."""
+        return {"contexts.csv": self._contexts, "top.csv": self._top}
+
+    @cached_property
+    def _contexts(self) -> bytes:
+        return csv(self.to_polars())
 
     @cached_property
     def _top(self) -> bytes:

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.points import PointsPublic
 from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.spatial.cells import Cells
 from sfumato.spatial.geojson import feature_collection, geojson_bytes
 from sfumato.spatial.published import (
-    cells_csv,
-    points_csv,
+    cells_frame,
+    csv,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ MOST_DENSITIES = 2**26
 MOST_FEATURES = 20_000
 
 
-class SpatialHistogram(Release):
+class SpatialHistogram(Release, ToFrame):
     """Noisy counts of the cells that tile the domain of private points.
 
     Parameters
@@ -221,11 +222,15 @@ class SpatialHistogram(Release):
         frame: pl.DataFrame = self.sample(generator=noise.generator(seed))
         return frame
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the cells as a Polars frame: both edges on each axis, and the count."""
+        return cells_frame(self.public.names, self.cells)
+
     @cached_property
     def _files(self) -> dict[str, bytes]:
         files = {
-            "cells.csv": cells_csv(self.public.names, self.cells),
-            "points.csv": points_csv(self.published),
+            "cells.csv": csv(self.to_polars()),
+            "points.csv": csv(self.published),
         }
         if self._has_geojson:
             files["cells.geojson"] = geojson_bytes(self.geojson())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
@@ -48,7 +49,7 @@ def common_total(tables: Sequence[NDArray[np.float64]], variances: Sequence[floa
     return float(weights @ totals / weights.sum())
 
 
-class NoisyTables(Release):
+class NoisyTables(Release, ToFrame):
     """Counts for combinations of columns: non-negative and of one total.
 
     Parameters
@@ -241,10 +242,20 @@ class NoisyTables(Release):
 
     def files(self) -> dict[str, bytes]:
         """Return the tables in one long CSV file, and a codebook of the columns."""
-        return {"marginals.csv": self._long(), "codebook.csv": codebook(self.public)}
+        return {"marginals.csv": csv(self._long(), DECIMALS), "codebook.csv": codebook(self.public)}
 
-    def _long(self) -> bytes:
-        """Return all tables in one CSV: the table's name, up to k columns and values, the count."""
+    def to_polars(self) -> pl.DataFrame:
+        """Return the counts with their margins as a Polars frame.
+
+        A single table has the columns' values beside the counts, as `marginal` has them. Several
+        are in one long table, as in marginals.csv.
+        """
+        if len(self.sets) > 1:
+            return self._long()
+        return self._frame([self.public.columns[column] for column in self.sets[0]])
+
+    def _long(self) -> pl.DataFrame:
+        """Return all tables in one: the table's name, up to k columns and values, the count."""
         import polars as pl
 
         cells = [table.size for table in self.tables]
@@ -256,7 +267,7 @@ class NoisyTables(Release):
         counts = np.concatenate([table.ravel() for table in self.tables])
         series.append(pl.Series("count", np.round(counts, DECIMALS)))
         series.append(pl.Series("margin", np.repeat(margins, cells)))
-        return csv(pl.DataFrame(series), DECIMALS)
+        return pl.DataFrame(series)
 
     def _place(self, place: int, cells: Sequence[int]) -> list[pl.Series]:
         """Return the name and the value that every cell has in one place of its table's columns."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
 from sfumato.engines.memory import code_type
 from sfumato.privacy.arguments import choose_generator, read_names
@@ -87,7 +88,7 @@ class NoisyTable:
         return 1.959963984540054 * self.deviation * math.sqrt(added)
 
 
-class SyntheticTable(Release):
+class SyntheticTable(Release, ToFrame):
     """A model of a table, from which rows are drawn.
 
     Parameters
@@ -272,6 +273,10 @@ class SyntheticTable(Release):
     def published(self) -> pl.DataFrame:
         """The rows of synthetic.csv, drawn with bits that follow from the transcript."""
         return self._published[1]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows of synthetic.csv as a Polars frame; `sample` draws others."""
+        return self.published
 
     @property
     def published_codes(self) -> NDArray[np.unsignedinteger[Any]]:
