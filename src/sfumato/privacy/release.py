@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -77,12 +77,13 @@ class Release(ABC):
         if self._provenance is None:
             return show_facts(self.kind, [])
         origin = self._provenance
+        method = origin.method
         parameters = ", ".join(
-            f"{name}={briefly(value)}" for name, value in origin.method.parameters().items()
+            f"{item.name}={briefly(getattr(method, item.name))}" for item in fields(method)
         )
         booked = None if origin.ledger is None else origin.ledger["reference"]
         facts = [
-            ("method", f"{origin.method.name}({parameters})"),
+            ("method", f"{method.name}({parameters})"),
             ("guarantee", origin.guarantee),
             ("in words", origin.guarantee.words()),
             ("made", origin.time),
