@@ -97,6 +97,54 @@ class TestParameters:
             Wide(epsilom=1)
 
 
+#: Every method of which a parameter was renamed.
+RENAMED = [
+    method for method in map(resolve, catalogue.METHODS) if method.__dict__.get("former_names")
+]
+
+
+class TestFormerNames:
+    """Releases that were saved under other names of parameters stay readable."""
+
+    @pytest.mark.parametrize("method", RENAMED, ids=lambda method: method.__name__)
+    def test_former_names_are_read_and_answered(self, method):
+        needed = {"target": "sex", "positive": ["f"], "expression": "edges"}
+        known = inspect.signature(method).parameters
+        made = method(epsilon=1, **{name: needed[name] for name in needed if name in known})
+        ((before, now),) = method.former_names.items()
+        document = made.parameters()
+        former = {before if name == now else name: value for name, value in document.items()}
+        assert now in document and before not in document
+        assert method.from_parameters(former) == method.from_parameters(document) == made
+        with pytest.raises(ValueError, match=f"unknown parameter '{before}'"):
+            method.from_parameters({**former, **document})
+        with pytest.raises(TypeError, match=f"no parameter '{before}'; it is now called '{now}'"):
+            method(epsilon=1, **{before: 1})
+
+    def test_a_release_saved_under_former_names_is_verified(self, tmp_path, monkeypatch):
+        method = sf.HierarchicalGrid(epsilon=1, fan_out=2, levels=2)
+        present = sf.HierarchicalGrid.parameters
+        data = TWINS["points"][0]
+        book = sf.Ledger.create(tmp_path / "book", allow=sf.PureDP(1), unit="point")
+        with monkeypatch.context() as earlier:
+            earlier.setattr(
+                sf.HierarchicalGrid,
+                "parameters",
+                lambda self: {
+                    "branching" if name == "fan_out" else name: value
+                    for name, value in present(self).items()
+                },
+            )
+            release = method.release(data, ledger=book)
+            release.save(tmp_path / "out")
+        certificate = (tmp_path / "out" / "certificate.json").read_text()
+        assert '"branching"' in certificate and '"fan_out"' not in certificate
+        verified = sf.verify(tmp_path / "out", ledger=book)
+        assert verified and verified.booked, str(verified)
+        loaded = sf.load(tmp_path / "out")
+        assert loaded.provenance.method == method and loaded.files() == release.files()
+
+
 class TestData:
     """What is clear is accepted; what is not is answered before anything is booked."""
 

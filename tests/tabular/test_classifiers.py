@@ -252,7 +252,7 @@ def learnable(rows, **options):
     [
         (PrivateERM(epsilon=50, **LEFT), 0.13),
         (PrivateERM(epsilon=50, **LEFT, tune=["0.001", 1]), 0.13),
-        (PrivateERM(epsilon=50, **LEFT, calibration="published"), 0.13),
+        (PrivateERM(epsilon=50, **LEFT, variant="published"), 0.13),
         (PrivGene(epsilon=50, **LEFT), 0.13),
         (Majority(epsilon=50, **LEFT), 0.6),
     ],
@@ -309,7 +309,7 @@ def test_extreme_epsilons_work(epsilon):
         ({"positive": []}, "positive must be a non-empty list"),
         ({"cost": 0}, "cost must be from 1e-6 to 1e6; got 0"),
         ({"tune": [1]}, "tune must be a list of two or more distinct costs"),
-        ({"calibration": "best"}, "calibration must be one of"),
+        ({"variant": "best"}, "variant must be one of"),
         ({"epsilon": "1e-13"}, "epsilon must be at least 1e-12"),
     ],
 )

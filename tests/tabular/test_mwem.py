@@ -59,7 +59,9 @@ class TestGaussianMWEM(MWEMSuite):
 
 
 def test_every_choice_and_every_table_gets_its_share():
-    release = MWEM(epsilon=1, rounds=2, selection="1/2").release(tables.table(tables.made(30)))
+    release = MWEM(epsilon=1, rounds=2, selection_share="1/2").release(
+        tables.table(tables.made(30))
+    )
     labels = [entry.label for entry in release.transcript]
     assert labels == [TOTAL, "choice 1", "table 1", "choice 2", "table 2"]
     costs = [entry.cost["epsilon"] for entry in release.transcript]

@@ -56,7 +56,8 @@ def check_parameters(cls: type[Any], given: tuple[Any, ...], named: Iterable[str
     listed = f"Its parameters are {', '.join(names)}"
     for name in named:
         if name not in names:
-            hint = suggest(name, names)
+            now = getattr(cls, "former_names", {}).get(name)
+            hint = f"; it is now called {now!r}." if now else suggest(name, names)
             raise TypeError(f"{cls.__name__} has no parameter {name!r}{hint or '.'} {listed}")
     if given:
         raise TypeError(

@@ -17,7 +17,13 @@ from sfumato.privacy.accounts import record_limit
 from sfumato.privacy.arguments import check_parameters, takes_public
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
-from sfumato.privacy.parameters import Epsilon, parameter, parse_parameters, read_parameters
+from sfumato.privacy.parameters import (
+    Epsilon,
+    parameter,
+    parse_parameters,
+    read_parameters,
+    rename_former,
+)
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import plain
 from sfumato.privacy.program import DoesNotFollow, Program
@@ -95,6 +101,9 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     #: Why releases are small whatever is declared; empty where plans state their sizes.
     small: ClassVar[str] = ""
 
+    #: What parameters were called before → what they are called; saved releases may say either.
+    former_names: ClassVar[dict[str, str]] = {}
+
     epsilon: Number = parameter(Epsilon())
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -132,8 +141,9 @@ class Method(ABC, Generic[DataT, ReleaseT]):
 
     @classmethod
     def from_parameters(cls, document: dict[str, Any]) -> Self:
-        """Return the method with the parameters that `parameters` wrote."""
-        return cls(**read_parameters([item.name for item in fields(cls)], document))
+        """Return the method with the parameters that `parameters` wrote, now or earlier."""
+        present = rename_former(cls.former_names, document)
+        return cls(**read_parameters([item.name for item in fields(cls)], present))
 
     @classmethod
     def example_public(cls, relation: Relation | None = None, max_rows: int | None = None) -> Any:

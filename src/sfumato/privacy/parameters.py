@@ -334,3 +334,19 @@ def read_parameters(names: Sequence[str], document: Mapping[str, Any]) -> dict[s
     if unknown:
         raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(names)}")
     return dict(document)
+
+
+def rename_former(former: Mapping[str, str], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a document under the names that they have now.
+
+    Parameters
+    ----------
+    former
+        What parameters were called before, and what they are called now.
+    document
+        The parameters. One that is there under both names keeps both, and so is refused as unknown.
+    """
+    return {
+        former[name] if name in former and former[name] not in document else name: value
+        for name, value in document.items()
+    }

@@ -26,6 +26,7 @@ from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.parameters import rename_former
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, TRANSCRIPT_FILES, Transcript
@@ -462,7 +463,9 @@ def _stated(
     expected |= {name: document[name] for name in ("versions", "code")}
     expected["files"] = {name: digest(files[name]) for name in sorted(mine) if name in files}
     own = {name: pretty(part) for name, part in expected.items()}
-    told = {name: pretty(document[name]) for name in own}
+    method = type(release.provenance.method)
+    present = rename_former(method.former_names, document["parameters"])
+    told = {name: pretty(document[name]) for name in own} | {"parameters": pretty(present)}
     # The figures of a plan are computed; all else is exact.
     loose = ("plan",)
     found = compare(
