@@ -282,8 +282,14 @@ class MethodSuite(AuditSuite):
         class Strange:
             kind = "strange"
 
+            def assumptions(self):
+                return ()
+
         class Data:
             public = Strange()
+
+            def digest(self, key):
+                return key
 
         ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(5), unit="row")
         with pytest.raises(ValueError, match="is for data of the kind"):

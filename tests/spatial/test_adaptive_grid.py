@@ -32,7 +32,7 @@ class TestAdaptiveGridUnderReplacement(ReplacedGridMethodSuite):
 class TestDeclaredAdaptiveGrid(GridMethodSuite):
     name = "points.AdaptiveGrid"
     # Few cells, so that samples can show what half the noise loses.
-    options = {"cells": [2, 1], "share": "1/3"}  # noqa: RUF012
+    options = {"cells": [2, 1], "coarse_share": "1/3"}  # noqa: RUF012
 
 
 @settings(max_examples=60, deadline=None)

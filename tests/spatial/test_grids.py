@@ -56,12 +56,12 @@ class TestUniformGridForPersons(GridMethodSuite):
 
 class TestHierarchicalGrid(GridMethodSuite):
     name = "points.HierarchicalGrid"
-    options = {"branching": 2, "levels": 2}  # noqa: RUF012
+    options = {"fan_out": 2, "levels": 2}  # noqa: RUF012
 
 
 class TestHierarchicalGridUnderReplacement(ReplacedGridMethodSuite):
     name = "points.HierarchicalGrid"
-    options = {"branching": 3, "levels": 2}  # noqa: RUF012
+    options = {"fan_out": 3, "levels": 2}  # noqa: RUF012
 
 
 class TestPrivelet(GridMethodSuite):
@@ -241,7 +241,7 @@ def test_other_dimensions_work(dimensions):
         (UniformGrid, {"cells": []}, "cells must be a whole number of at least 1"),
         (UniformGrid, {"cells": [2, "x"]}, "cells must be a whole number of at least 1"),
         (Privelet, {"cells": 2.5}, "cells must be a whole number of at least 1"),
-        (HierarchicalGrid, {"branching": 1}, "branching must be a whole number of at least 2"),
+        (HierarchicalGrid, {"fan_out": 1}, "fan_out must be a whole number of at least 2"),
         (HierarchicalGrid, {"levels": 0}, "levels must be a whole number of at least 1"),
     ],
 )

@@ -35,7 +35,7 @@ class TestContingency(ContingencySuite):
 
 class TestContingencyUnderReplacement(ContingencySuite):
     sampled = False
-    options = {"clip": "marginal"}  # noqa: RUF012
+    options = {"repair": "marginal"}  # noqa: RUF012
 
     def data(self):
         return tables.table(tables.made(60), relation="replace_one")
@@ -46,7 +46,7 @@ class TestContingencyUnderReplacement(ContingencySuite):
 
 class TestGaussianContingency(ContingencySuite):
     sampled = False
-    options = {"delta": "1/100", "clip": "table"}  # noqa: RUF012
+    options = {"delta": "1/100", "repair": "table"}  # noqa: RUF012
 
 
 def test_the_noise_on_a_cell_has_the_scale_of_the_relation():
