@@ -445,6 +445,14 @@ class TestAudit:
             assert not result.refuted and str(result).startswith("not refuted at 99.9 %")
         assert results[0].to_json() == results[1].to_json()
 
+    def test_without_data_the_example_of_the_method_is_tried(self):
+        result = sf.audit(sf.Histogram(epsilon=1), trials=100, seed=1)
+        assert result.public == sf.Histogram.example_public() and not result.refuted
+        method = RandomizedResponse(epsilon=1, answers=["a", "b"])
+        assert sf.audit(method, trials=100, seed=1).public == method.public
+        asked = sf.audit(sf.Questions(epsilon=1), trials=100, seed=1)
+        assert asked.pairs[0].replayed.largest > 0
+
     def test_replay_refutes_what_samples_are_too_few_to_see(self):
         class Hasty(sf.Histogram):
             """Forgets that a row that is replaced leaves one cell and enters another."""

@@ -17,7 +17,7 @@ from sfumato.audit.replaying import ReplayFindings, examine
 from sfumato.audit.sampling import AuditResult, check_effort, sample_loss
 from sfumato.privacy.arguments import find_public
 from sfumato.privacy.loss import Loss
-from sfumato.privacy.method import Method
+from sfumato.privacy.method import InteractiveMethod, Method
 
 if TYPE_CHECKING:
     from sfumato.audit.events import Event
@@ -178,7 +178,7 @@ class Audit:
 
 def audit(
     method: Method[Any, Any] | Callable[[Any], Any],
-    data: Any,
+    data: Any = None,
     *,
     trials: int = TRIALS,
     confidence: float = 0.999,
@@ -196,7 +196,8 @@ def audit(
     data
         A schema, a public part, or data of which only the public part is used: the canonical
         neighbours for it are tried. Or the neighbours themselves: a `Pair`, a tuple of two data
-        sets, or a list of pairs. They are not protected, so use synthetic data.
+        sets, or a list of pairs. They are not protected, so use synthetic data. By default the
+        small example that the method declares.
     trials
         How many outputs to draw on each data set of a pair.
     confidence
@@ -204,7 +205,7 @@ def audit(
     claimed
         What is promised; a method's own promise by default.
     questions
-        What an interactive method is asked.
+        What an interactive method is asked; by default questions that canonical pairs change.
     seed
         A seed, for an audit that can be repeated; fresh bits otherwise.
     picture
@@ -220,6 +221,9 @@ def audit(
 
         check_picture(picture)
     pairs = choose_pairs(method, data)
+    public = pairs[0].here.public if isinstance(method, Method) else None
+    if questions is None and isinstance(method, InteractiveMethod):
+        questions = method.example_questions(public)
     found = audit_pairs(
         method,
         pairs,
@@ -229,7 +233,6 @@ def audit(
         questions=questions,
         seed=seed,
     )
-    public = pairs[0].here.public if isinstance(method, Method) else None
     outcome = Audit(method, public, tuple(found), trials, confidence)
     if picture is not None:
         from sfumato.audit.picture import save_picture
@@ -248,6 +251,9 @@ def choose_pairs(method: Any, data: Any) -> list[Pair]:
         return list(data)
     if not isinstance(method, Method):
         raise TypeError("a function is audited on two neighbouring data sets: write (data, other)")
+    if data is None:
+        # A local method declares what it asks for itself.
+        data = getattr(method, "public", None) or method.example_public()
     return canonical_pairs(find_public(data, kind=method.kind, verb="audit"))
 
 
