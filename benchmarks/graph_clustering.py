@@ -171,7 +171,7 @@ def one_node(repeats: int) -> dict[str, list[float]]:
         rows = []
         for text in EPSILONS:
             method = GraphStatistic(
-                epsilon=text, delta=DELTA, expression=expression, node=label, noise="smooth",
+                epsilon=text, delta=DELTA, expression=expression, node=label, mechanism="smooth",
                 between=(0, 1),
             )  # fmt: skip
             values = drawn(method, data, repeats)

@@ -131,7 +131,7 @@ def models(name: str) -> Iterator[tuple[str, Drawing, str | None, tuple[str, str
         short = text.removeprefix("0")
         yield f"DP-1K sorted, ε = {text}", released(DKGraph(epsilon=text, order=1)), \
             f"1k({short})", ("sorted", text)  # fmt: skip
-    yield "DP-1K histogram, ε = 2", released(DKGraph(epsilon=2, order=1, mode="histogram")), \
+    yield "DP-1K histogram, ε = 2", released(DKGraph(epsilon=2, order=1, mechanism="histogram")), \
         "1k(2)", None  # fmt: skip
     for text in ("20", "2", "0.2"):
         short = text.removeprefix("0")
@@ -139,7 +139,7 @@ def models(name: str) -> Iterator[tuple[str, Drawing, str | None, tuple[str, str
             f"2k({short})", ("grouped", text)  # fmt: skip
     cap = 40 if name == "polbooks" else 128
     for text in ("2000", "200"):
-        method = DKGraph(epsilon=text, order=2, mode="smooth", delta=DELTA, cap=cap)
+        method = DKGraph(epsilon=text, order=2, mechanism="smooth", delta=DELTA, cap=cap)
         yield f"DP-2K smooth, ε = {text}", released(method), f"2k({text})", ("smooth", text)
     for text in ("20", "2", "0.2"):
         yield f"clustered, ε = {text}", released(ClusteredGraph(epsilon=text)), None, None

@@ -79,7 +79,7 @@ class Setting:
         guarded = {} if self.drop else {"sensitive": ["married"], "ratio": self.ratio}
         return sf.FunctionalRegression(
             epsilon=self.epsilon, target="income", positive=[">50K"], categories="places",
-            intercept=False, ridge=self.ridge, **guarded,
+            intercept=False, add_ridge=self.ridge, **guarded,
         )  # fmt: skip
 
 

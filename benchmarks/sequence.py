@@ -80,7 +80,7 @@ class Recipe:
 CUT = {"longest": data.LONGEST}
 
 #: As published: the printed noise, and negative counts set to 0.
-PAPER = {**CUT, "noise": "paper", "repair": "clip"}
+PAPER = {**CUT, "variant": "paper", "repair": "clip"}
 
 RECIPES = (
     Recipe("SuffixTree", "SuffixTree", reference="PrivTree"),

@@ -141,11 +141,11 @@ def baseline_recipes(name: str) -> list[Recipe]:
     if data.DATASETS[name].binary:
         found += [
             make("Fourier", "Fourier", {"repair": "clip"}, counts=True, per_ways=True),
-            make("Contingency, clip table", "Contingency", {"clip": "table"}),
+            make("Contingency, clip table", "Contingency", {"repair": "table"}),
         ]
     if name == "NLTCS":
         found.append(
-            make("Contingency, clip marginal", "Contingency", {"clip": "marginal"}, counts=True)
+            make("Contingency, clip marginal", "Contingency", {"repair": "marginal"}, counts=True)
         )
     return found
 
@@ -369,7 +369,7 @@ def thresholds(setting: Setting) -> None:
     print(f"\nNLTCS: Q3/Q4 by θ, PrivBayes-R, half for the network, clipped, {setting.runs} runs")
     line("epsilon", map(str, setting.epsilons))
     # The published variant pins θ to 3; this is the same algorithm with tight sensitivities.
-    same = {"score": "R", "encoding": "binary", "split": 0.5, "repair": "clip"}
+    same = {"score": "R", "encoding": "binary", "network_share": 0.5, "repair": "clip"}
     for theta in (0.5, 1, 2, 3, 4, 6, 8, 12):
         recipe = Recipe(f"θ = {theta}", "PrivBayes", {**same, "theta": theta}, "replace_one")
         for chosen in setting.chosen([recipe]):

@@ -186,11 +186,11 @@ def _binned(**options: Any) -> dict[str, Way]:
 WAYS: dict[str, dict[str, Way]] = {
     "graph.ClusteredGraph": {"default": way(), "few": way(triangle_share="1/10")},
     "graph.DKGraph": {
-        "1-sorted": way(order=1, mode="sorted"),
-        "1-histogram": way(order=1, mode="histogram", cap=8),
+        "1-sorted": way(order=1, mechanism="sorted"),
+        "1-histogram": way(order=1, mechanism="histogram", cap=8),
         "1-published": way(order=1, **PUBLISHED),
-        "2-grouped": way(mode="grouped", groups=3, degree_share="1/2"),
-        "2-smooth": way(mode="smooth"),
+        "2-grouped": way(mechanism="grouped", groups=3, degree_share="1/2"),
+        "2-smooth": way(mechanism="smooth"),
         "2-published": way(order=2, **PUBLISHED),
         "3-smooth": way(order=3),
         "default": way(),
@@ -198,7 +198,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "graph.DegreeSequence": {"default": way()},
     "graph.GraphCollection": {
         "default": way(),
-        "laplace": way(noise="laplace"),
+        "laplace": way(mechanism="laplace"),
         "published": way(**PUBLISHED),
     },
     "graph.GraphStatistic": {
@@ -212,7 +212,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "modularity": way(expression="modularity", groups=[0] * 8 + [1] * 8, between=(-0.5, 1)),
         "square": way(expression="edges ** 2"),
         "transitivity": way(expression="transitivity"),
-        "transitivity-smooth": way(expression="transitivity", noise="smooth"),
+        "transitivity-smooth": way(expression="transitivity", mechanism="smooth"),
         "triangles": way(expression="triangles", standard_error=True),
     },
     "graph.GraphSummary": {"default": way(), "few": way(triangle_share="1/10")},
@@ -247,16 +247,16 @@ WAYS: dict[str, dict[str, Way]] = {
     "neighbours.EdgeResponse": {"default": way(nodes=6)},
     "number.MeanResponse": {"default": way(low=0, high=1), "coarse": way(low=0, high=1, steps=8)},
     "number.PiecewiseMean": {"default": way(low=0, high=1), "coarse": way(low=0, high=1, steps=8)},
-    "points.AdaptiveGrid": {"default": way(), "declared": way(cells=[2, 1], share="1/3")},
-    "points.DAWA": {"default": way(), "declared": way(cells=4, share="1/2")},
+    "points.AdaptiveGrid": {"default": way(), "declared": way(cells=[2, 1], coarse_share="1/3")},
+    "points.DAWA": {"default": way(), "declared": way(cells=4, partition_share="1/2")},
     "points.HierarchicalGrid": {
-        "deep": way(branching=3, levels=3),
-        "declared": way(branching=2, levels=2),
+        "deep": way(fan_out=3, levels=3),
+        "declared": way(fan_out=2, levels=2),
     },
     "points.PrivTree": {
         "default": way(),
         "binary": way(fan_out=2, levels=6, threshold=2),
-        "published": way(tree_share="1/2", threshold=0, noise="paper", counts="leaves"),
+        "published": way(tree_share="1/2", threshold=0, variant="paper", counts="leaves"),
     },
     "points.Privelet": {"declared": way(cells=[4, 2]), "square": way(cells=16)},
     "points.SimpleTree": {
@@ -291,7 +291,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "sequences.SuffixTree": {
         "default": way(largest_limit=16),
         "declared": way(longest=4, levels=2, threshold=2),
-        "published": way(longest=4, noise="paper", repair="clip", tree_share="1/2"),
+        "published": way(longest=4, variant="paper", repair="clip", tree_share="1/2"),
     },
     "sequences.TopStrings": {
         "default": way(largest_limit=8, strings=5),
@@ -302,8 +302,8 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.BoostedAdaSSP": _linear_ways(few=way("linear", **BOUNDED, rounds=2)),
     "table.Contingency": {
         "default": way(),
-        "marginal": way(clip="marginal"),
-        "table": way(clip="table"),
+        "marginal": way(repair="marginal"),
+        "table": way(repair="table"),
     },
     "table.Fourier": {
         "default": way(),
@@ -313,7 +313,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.FunctionalRegression": {
         "default": way(**CLASSES),
         "linear": way("linear", target="age", categories="places", intercept=False),
-        "plain": way(**CLASSES, ridge=False),
+        "plain": way(**CLASSES, add_ridge=False),
         "sensitive": way(**CLASSES, sensitive=["size"], ratio="1/2"),
     },
     "table.Histogram": {
@@ -338,7 +338,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.MST": {"default": way()},
     "table.MWEM": {
         "default": way(rounds=3),
-        "average": way(rounds=2, selection="1/5", answer="average", ways=1),
+        "average": way(rounds=2, selection_share="1/5", answer="average", ways=1),
     },
     "table.Majority": {"default": way(**CLASSES)},
     "table.ManyResponses": {
@@ -354,7 +354,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.PrivBayes": {
         "default": way(),
         "theta": way(theta=2),
-        "score-I": way(score="I", cells=8, split="1/5"),
+        "score-I": way(score="I", cells=8, network_share="1/5"),
         "score-F": way(score="F", encoding="binary", degree=1),
         "score-R": way(score="R", cells=24),
         "gray": way(encoding="gray", degree=1, repair="clip"),
@@ -368,13 +368,13 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.PrivGene": {"default": way(**CLASSES, rounds=3, population=12, parents=2)},
     "table.PrivateERM": {
         "default": way(**CLASSES),
-        "larger": way(**CLASSES, calibration="larger"),
-        "published": way(**CLASSES, calibration="published"),
+        "larger": way(**CLASSES, variant="larger"),
+        "published": way(**CLASSES, variant="published"),
         "tuned": way(**CLASSES, tune=[1, "1/100"]),
     },
     "table.Questions": {"default": way(questions=3)},
     "table.RobustLinearRegression": _linear_ways(
-        fixed=way("linear", **BOUNDED, clip=1, split=["0.3", "0.6", "0.1"], engine="fixed"),
+        fixed=way("linear", **BOUNDED, clip=1, moment_shares=["0.3", "0.6", "0.1"], engine="fixed"),
         # Between processors the floats of this chain differ from the tenth digit on.
         gibbs=Way({**BOUNDED, "engine": "gibbs", "rows": "unit"}, "linear", digits=5),
         published=way("linear", **BOUNDED, **PUBLISHED),

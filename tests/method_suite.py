@@ -13,7 +13,7 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.audit import Pair, audit, canonical_pairs, examine, random_pair
+from sfumato.audit import Pair, canonical_pairs, examine, random_pair, sample_loss
 from sfumato.mechanisms import knorm, normal
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.knorm import KNormNoise
@@ -165,7 +165,7 @@ class AuditSuite:
         if not self.sampled:
             pytest.skip("the variant is audited by samples elsewhere")
         # Confidence 1 − 1e-6: the false-alarm rate of this test.
-        result = audit(
+        result = sample_loss(
             self.method(),
             self.pairs()[0],
             trials=400,
@@ -182,7 +182,7 @@ class AuditSuite:
         self.halve_drawn_noise(monkeypatch)
         # Most methods fall with few samples; the others get more.
         for trials in (300, 1500):
-            result = audit(
+            result = sample_loss(
                 self.method(epsilon=3),
                 self.pairs()[0],
                 trials=trials,
@@ -282,8 +282,14 @@ class MethodSuite(AuditSuite):
         class Strange:
             kind = "strange"
 
+            def assumptions(self):
+                return ()
+
         class Data:
             public = Strange()
+
+            def digest(self, key):
+                return key
 
         ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(5), unit="row")
         with pytest.raises(ValueError, match="is for data of the kind"):

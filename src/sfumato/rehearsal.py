@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato import noise
 from sfumato.noise.exact import briefly
 from sfumato.privacy import door
+from sfumato.privacy.arguments import choose_generator, find_public
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
@@ -24,26 +24,31 @@ def rehearse(
     public: Any,
     *,
     rows: int | None = None,
+    seed: int | None = None,
     generator: np.random.Generator | None = None,
 ) -> Any:
-    """Return a release of made-up data with the same public part.
+    """Return a release of synthetic data with the same public part.
 
     Parameters
     ----------
     method
         The method that would be released.
     public
-        The public part of the data: `data.public`.
+        The public part of the data, or the data, of which only the public part is used.
     rows
         How many records to make up; by default what the public part declares, else 1000.
+    seed
+        A whole number, for synthetic data that can be made again; fresh otherwise.
     generator
-        A NumPy generator, for a rehearsal that can be repeated.
+        A NumPy generator in place of a seed.
 
     Notes
     -----
     Privacy: no private data are touched and nothing is booked; the release says that it is a
     rehearsal.
     """
+    generator = choose_generator(seed, generator)
+    public = find_public(public, kind=method.kind, verb="rehearse")
     if not hasattr(public, "made_up"):
         raise TypeError(
             f"data of the kind {public.kind!r} cannot be made up; there is no rehearsal"
@@ -57,5 +62,4 @@ def rehearse(
             f"rows must be from 0 to {MOST_ROWS:,}, which a rehearsal makes up in memory; got "
             f"{briefly(count)}; pass rows=… for a rehearsal with fewer records"
         )
-    generator = noise.generator() if generator is None else generator
     return door.rehearse(method, public, rows=int(count), generator=generator)

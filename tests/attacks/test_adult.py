@@ -60,7 +60,7 @@ def fitted(table, epsilon, **options):
 
 def test_without_noise_the_figures_are_the_known_ones(adult):
     train, test = adult
-    model = fitted(train, 10**9, ridge=False)
+    model = fitted(train, 10**9, add_ridge=False)
     tried = ModelInversion(sensitive="married").attacker(train, model).tried(test)
     found = {item.name: item.right for item in tried}
     # Known to a thousandth for five-fold cross-validation; one fold of 6,032 is within a point.
@@ -68,7 +68,7 @@ def test_without_noise_the_figures_are_the_known_ones(adult):
     assert found["model and errors"] == pytest.approx(0.620, abs=0.015)
     assert found["target alone"] == pytest.approx(0.709, abs=0.015)
     assert found["most frequent"] == pytest.approx(0.534, abs=0.015)
-    bare = fitted(without_columns(train, ["married"]), 10**9, ridge=False)
+    bare = fitted(without_columns(train, ["married"]), 10**9, add_ridge=False)
     accuracy = 1 - evaluate(without_columns(test, ["married"]), bare).error
     assert accuracy == pytest.approx(0.805, abs=0.012)
 

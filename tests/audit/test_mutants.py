@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from sfumato.audit import Pair, audit, canonical_pairs, examine
+from sfumato.audit import Pair, canonical_pairs, examine, sample_loss
 from sfumato.privacy.loss import PureDP
 from sfumato.tabular.histogram import Histogram
 from tests.audit import mutants
@@ -42,7 +42,7 @@ def test_a_sampler_that_disagrees_with_its_law_passes_replay_and_fails_samples()
     public = mutants.public()
     assert all(findings.passed for findings in replay_finds(method, public))
     pair = canonical_pairs(public)[0]
-    result = audit(method, pair, trials=4000, confidence=0.999, seed=1)
+    result = sample_loss(method, pair, trials=4000, confidence=0.999, seed=1)
     assert result.bound > 1
 
 
@@ -52,7 +52,7 @@ def test_a_sampler_that_disagrees_with_its_law_passes_replay_and_fails_samples()
 def test_samples_refute_what_does_not_come_through_the_door(mechanism):
     public = mutants.public()
     pair = canonical_pairs(public)[0]
-    result = audit(mechanism, pair, trials=1000, claimed=PureDP(1), seed=2)
+    result = sample_loss(mechanism, pair, trials=1000, claimed=PureDP(1), seed=2)
     assert result.bound > 1
 
 
@@ -60,14 +60,16 @@ def test_samples_refute_what_does_not_come_through_the_door(mechanism):
 def test_samples_refute_the_vanilla_sparse_vector():
     # Six queries that stay below and rise by one, then one that passes and falls by one.
     pair = Pair("seven queries", [0] * 6 + [3], [1] * 6 + [2])
-    result = audit(mutants.vanilla_sparse_vector, pair, trials=30_000, claimed=PureDP(1), seed=3)
+    result = sample_loss(
+        mutants.vanilla_sparse_vector, pair, trials=30_000, claimed=PureDP(1), seed=3
+    )
     assert result.bound > 1
 
 
 @pytest.mark.slow
 def test_samples_refute_the_binary_sparse_vector():
     pair = Pair("sixteen queries", [1] * 8 + [1] * 8, [0] * 8 + [2] * 8)
-    result = audit(mutants.binary_sparse_vector, pair, trials=6000, claimed=PureDP(1), seed=4)
+    result = sample_loss(mutants.binary_sparse_vector, pair, trials=6000, claimed=PureDP(1), seed=4)
     assert result.bound > 1
 
 
@@ -76,14 +78,14 @@ def test_halving_the_noise_shows_twice_the_loss():
     from sfumato import noise
 
     pair = Pair("zero and one", 0, 1)
-    honest = audit(
+    honest = sample_loss(
         lambda data: data + noise.discrete_laplace(None, scale=1),
         pair,
         trials=20_000,
         claimed=PureDP(1),
         seed=5,
     )
-    halved = audit(
+    halved = sample_loss(
         lambda data: data + noise.discrete_laplace(None, scale="1/2"),
         pair,
         trials=20_000,

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from sfumato import noise
-from sfumato.audit import Pair, audit, canonical_pairs, examine
+from sfumato.audit import Pair, canonical_pairs, examine, sample_loss
 from sfumato.audit.events import best_thresholds, loss_shown, lower, upper
 from sfumato.audit.features import Encoder, flatten
 from sfumato.audit.sampling import NotReproducible
@@ -37,7 +37,7 @@ def test_the_bound_is_above_the_truth_no_more_often_than_its_confidence_says():
     # 200 audits at 90 %: more than 45 above the truth would have a probability below 1e-6.
     wrong = 0
     for seed in range(200):
-        result = audit(
+        result = sample_loss(
             lambda data: data + noise.discrete_laplace(None, scale=1),
             ZERO_ONE,
             trials=200,
@@ -50,7 +50,7 @@ def test_the_bound_is_above_the_truth_no_more_often_than_its_confidence_says():
 
 
 def test_the_curve_falls_with_delta_and_a_promised_delta_is_taken_into_account():
-    result = audit(
+    result = sample_loss(
         lambda data: data + noise.discrete_gaussian(None, variance=1),
         ZERO_ONE,
         trials=4000,
@@ -64,7 +64,7 @@ def test_the_curve_falls_with_delta_and_a_promised_delta_is_taken_into_account()
 
 
 def test_words_and_shapes_are_seen():
-    result = audit(
+    result = sample_loss(
         lambda data: "yes" if data or noise.bernoulli(None, probability="1/10") else "no",
         ZERO_ONE,
         trials=1000,
@@ -77,7 +77,7 @@ def test_words_and_shapes_are_seen():
 
 
 def test_a_constant_shows_nothing():
-    result = audit(lambda data: 7, ZERO_ONE, trials=200, claimed=PureDP(1), seed=1)
+    result = sample_loss(lambda data: 7, ZERO_ONE, trials=200, claimed=PureDP(1), seed=1)
     assert result.bound == 0 and "show no difference at all" in str(result)
 
 
@@ -117,7 +117,7 @@ class Graph:
     ],
 )
 def test_two_different_outputs_are_told_apart(here, there):
-    result = audit(
+    result = sample_loss(
         lambda data: there if data else here, ZERO_ONE, trials=200, claimed=PureDP(1), seed=1
     )
     assert result.refuted, str(result)
@@ -135,7 +135,7 @@ def test_a_telling_word_among_many_and_a_change_of_scale_are_seen():
         return drawn
 
     for mechanism in (chatty, scaled):
-        assert audit(mechanism, ZERO_ONE, trials=2000, claimed=PureDP(1), seed=1).refuted
+        assert sample_loss(mechanism, ZERO_ONE, trials=2000, claimed=PureDP(1), seed=1).refuted
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_an_event_chosen_on_the_tested_half_would_be_found_out():
     # nothing. An honest bound at 90 % is above it at most 10 times in 100 on average; more than 35
     # has a probability below 1e-9. Choosing the event on the tested half gives about half of them.
     wrong = sum(
-        audit(
+        sample_loss(
             lambda data: noise.uniform_integers(20, bound=2**20),
             ZERO_ONE,
             trials=200,
@@ -158,10 +158,10 @@ def test_an_event_chosen_on_the_tested_half_would_be_found_out():
 
 
 def test_a_claim_in_rho_can_be_refuted():
-    assert audit(
+    assert sample_loss(
         lambda data: data, ZERO_ONE, trials=1000, claimed=ZCDP("1/1000000"), seed=1
     ).refuted
-    honest = audit(
+    honest = sample_loss(
         lambda data: data + noise.discrete_gaussian(None, variance=1),
         ZERO_ONE,
         trials=2000,
@@ -182,7 +182,7 @@ def test_a_method_with_randomness_of_its_own_is_called_that():
 
     data = Tally([0], TallyPublic(3))
     with pytest.raises(NotReproducible, match="randomness of its own"):
-        audit(Coin(epsilon=1), (data, data), trials=100, seed=1)
+        sample_loss(Coin(epsilon=1), (data, data), trials=100, seed=1)
 
 
 @dataclass(frozen=True)
@@ -250,14 +250,14 @@ def test_the_best_threshold_is_found_on_a_plain_example():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="at least 100"):
-        audit(lambda data: 0, ZERO_ONE, trials=5, claimed=PureDP(1))
+        sample_loss(lambda data: 0, ZERO_ONE, trials=5, claimed=PureDP(1))
     with pytest.raises(ValueError, match="confidence"):
-        audit(lambda data: 0, ZERO_ONE, trials=100, claimed=PureDP(1), confidence=1)
-    with pytest.raises(ValueError, match="say what is claimed"):
-        audit(lambda data: 0, ZERO_ONE, trials=100)
+        sample_loss(lambda data: 0, ZERO_ONE, trials=100, claimed=PureDP(1), confidence=1)
+    with pytest.raises(ValueError, match="does not state its privacy loss"):
+        sample_loss(lambda data: 0, ZERO_ONE, trials=100)
     with pytest.raises(ValueError, match="no canonical neighbours"):
         canonical_pairs(type("P", (), {"kind": "soup"})())
-    assert audit(lambda data: data, (0, 0), trials=100, claimed=PureDP(1)).bound <= 0
+    assert sample_loss(lambda data: data, (0, 0), trials=100, claimed=PureDP(1)).bound <= 0
 
 
 def test_floating_point_noise_reaches_different_numbers_on_neighbours():

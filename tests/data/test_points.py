@@ -262,7 +262,7 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
         ({"names": ["x"]}, "name of its own"),
         ({"names": ["x", "x"]}, "names must be a list of a name for each axis, all different"),
         ({"names": ["x", ""]}, "names must be a list"),
-        ({"names": "xy"}, "names must be a list"),
+        ({"names": "xy"}, "name of its own"),
         ({"unit": "row"}, '"point" or "person"'),
         ({"unit": "person"}, "person and max_points"),
         ({"person": [1]}, "go together"),

@@ -63,8 +63,8 @@ def test_whole_parameters_stay_within_64_bits(value):
 def test_shares_and_scales_stay_within_floating_point(value):
     with pytest.raises(ValueError, match="theta must be positive and finite"):
         sf.PrivBayes(epsilon=1, theta=value)
-    with pytest.raises(ValueError, match="selection must be greater than 0 and less than 1"):
-        sf.MWEM(epsilon=1, selection=value)
+    with pytest.raises(ValueError, match="selection_share must be greater than 0 and less than 1"):
+        sf.MWEM(epsilon=1, selection_share=value)
     if value == "1e-101":
         with pytest.raises(ValueError, match=r"less than 1, by 1e-06 or more; got '1e-101'"):
-            sf.MWEM(epsilon=1, selection=value)
+            sf.MWEM(epsilon=1, selection_share=value)

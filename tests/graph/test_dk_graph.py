@@ -30,7 +30,7 @@ NEIGHBOURS = [
     (graph(8, STAR), graph(8, STAR - {(0, 1)})),
     (graph(8, EVERYTHING), graph(8, EVERYTHING - {(3, 5)})),
 ]
-SMOOTH = [{"order": 2, "mode": "smooth", "cap": 4}, {"order": 3, "cap": 3}]
+SMOOTH = [{"order": 2, "mechanism": "smooth", "cap": 4}, {"order": 3, "cap": 3}]
 
 
 class Suite(MethodSuite):
@@ -61,7 +61,7 @@ class TestSortedDegrees(Suite):
 
 
 class TestDegreeHistogram(Suite):
-    options = {"order": 1, "mode": "histogram"}  # noqa: RUF012
+    options = {"order": 1, "mechanism": "histogram"}  # noqa: RUF012
 
 
 @pytest.mark.parametrize("options", SMOOTH)
@@ -95,9 +95,9 @@ def test_smooth_modes_are_saved_loaded_and_verified(options, tmp_path):
     "options",
     [
         {"order": 1},
-        {"order": 1, "mode": "histogram"},
+        {"order": 1, "mechanism": "histogram"},
         {"order": 2},
-        {"order": 2, "mode": "smooth", "delta": "1e-6"},
+        {"order": 2, "mechanism": "smooth", "delta": "1e-6"},
         {"order": 3, "delta": "1e-6"},
     ],
     ids=["sorted", "histogram", "grouped", "smooth", "triples"],
@@ -121,7 +121,7 @@ def test_every_graph_is_accepted_and_comes_out_with_a_huge_epsilon(options, node
 def test_with_a_huge_epsilon_joint_degrees_come_out():
     data = graph(8, STAR | {(1, 2), (2, 3), (5, 6)})
     truth = joint_degrees(data.counts.pairs(), 8)
-    for options in ({"mode": "grouped"}, {"mode": "smooth", "delta": "1e-6"}):
+    for options in ({"mechanism": "grouped"}, {"mechanism": "smooth", "delta": "1e-6"}):
         release = DKGraph(epsilon=5000, **options).release(data)
         found = joint_degrees(release.graph.pairs, 8)
         assert [array.tolist() for array in found] == [array.tolist() for array in truth]
@@ -143,10 +143,10 @@ def test_grouped_graphs_keep_who_is_who():
     [
         ({"order": 0}, "order must be a whole number from 1 to 3"),
         ({"order": 4}, "order must be a whole number from 1 to 3"),
-        ({"order": 1, "mode": "grouped"}, "'sorted' or 'histogram'"),
-        ({"order": 2, "mode": "sorted"}, "'grouped' or 'smooth'"),
+        ({"order": 1, "mechanism": "grouped"}, "'sorted' or 'histogram'"),
+        ({"order": 2, "mechanism": "sorted"}, "'grouped' or 'smooth'"),
         ({"order": 3}, "say delta"),
-        ({"order": 2, "mode": "smooth"}, "say delta"),
+        ({"order": 2, "mechanism": "smooth"}, "say delta"),
         ({"order": 2, "delta": "1e-6"}, "leave delta out"),
         ({"order": 1, "cap": 5}, "cap is of no use"),
         ({"order": 3, "delta": "1e-6", "degree_share": "1/2"}, "degree_share is of no use"),
@@ -165,7 +165,7 @@ def test_parameters_that_do_not_fit_are_refused(options, words):
 
 @pytest.mark.parametrize(
     ("options", "most"),
-    [({"order": 2, "mode": "smooth", "cap": 362}, 361), ({"order": 3, "cap": 47}, 46)],
+    [({"order": 2, "mechanism": "smooth", "cap": 362}, 361), ({"order": 3, "cap": 47}, 46)],
 )
 def test_caps_that_make_too_many_bins_are_refused_before_anything_is_spent(options, most):
     public = GraphPublic(nodes=100_000)
@@ -176,10 +176,12 @@ def test_caps_that_make_too_many_bins_are_refused_before_anything_is_spent(optio
 
 def test_a_histogram_has_a_public_number_of_bins():
     with pytest.raises(ValueError, match="choose a smaller cap"):
-        DKGraph(epsilon=1, order=1, mode="histogram", cap=70_000).plan(GraphPublic(nodes=10**6))
-    plan = DKGraph(epsilon=1, order=1, mode="histogram").plan(GraphPublic(nodes=10**6))
+        DKGraph(epsilon=1, order=1, mechanism="histogram", cap=70_000).plan(
+            GraphPublic(nodes=10**6)
+        )
+    plan = DKGraph(epsilon=1, order=1, mechanism="histogram").plan(GraphPublic(nodes=10**6))
     assert "0 to 65,535" in str(plan)
-    release = DKGraph(epsilon=100, order=1, mode="histogram", cap=3).release(graph(8, STAR))
+    release = DKGraph(epsilon=100, order=1, mechanism="histogram", cap=3).release(graph(8, STAR))
     assert len(release.transcript["histogram"]) == 4
     assert release.graph.degrees.max() <= 3
 
@@ -188,7 +190,9 @@ def test_empty_bins_get_noise_as_well():
     """Regression test for the leak of the published variant."""
     data = graph(40, [(0, 1)])
     with noise.seeded(1):
-        counts = DKGraph(epsilon=1, order=1, mode="histogram").release(data).transcript["histogram"]
+        counts = (
+            DKGraph(epsilon=1, order=1, mechanism="histogram").release(data).transcript["histogram"]
+        )
     assert np.count_nonzero(counts[2:]) > 20
 
 
@@ -215,7 +219,7 @@ def test_the_published_variants_tell_for_certain_that_a_degree_vanished(options,
     assert not all(change.holds for _, change in script.changes(mirror))
     assert script.loss_against(mirror) == math.inf
     # The proved methods on the same two graphs.
-    for proved in ({"order": 1, "mode": "histogram"}, {"order": 2}):
+    for proved in ({"order": 1, "mechanism": "histogram"}, {"order": 2}):
         assert examine(DKGraph(epsilon=1, **proved), Pair("a degree", here, there)).passed
 
 

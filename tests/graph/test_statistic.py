@@ -126,7 +126,7 @@ def test_vectors_come_out_too():
     np.testing.assert_allclose(found.value, [1, 2 / 3, 2 / 3, 1 / 3, 0], atol=1e-3)
     direct = released("node_clustering", delta="1e-6")
     np.testing.assert_allclose(direct.value, [1, 2 / 3, 2 / 3, 1 / 3, 0], atol=0.01)
-    smooth = released("clustering(2)", delta="1e-6", noise="smooth")
+    smooth = released("clustering(2)", delta="1e-6", mechanism="smooth")
     assert smooth.value == pytest.approx(2 / 3, abs=0.01)
     assert released("clustering(2)").value == pytest.approx(2 / 3, abs=0.01)
     assert released("mean_clustering").value == pytest.approx(8 / 15, abs=0.01)
@@ -146,15 +146,15 @@ def test_which_noise_a_unit_gets_is_decided_by_public_facts():
         return [type(plan.primitive) for plan in method._plans(GraphPublic(nodes=9))]
 
     assert kinds("triangles / edges") == [LadderNoise, GeometricNoise]
-    assert kinds("triangles / edges", noise="smooth") == [SmoothCauchy, GeometricNoise]
-    assert kinds("triangles / edges", noise="smooth", delta="1e-6") == [
+    assert kinds("triangles / edges", mechanism="smooth") == [SmoothCauchy, GeometricNoise]
+    assert kinds("triangles / edges", mechanism="smooth", delta="1e-6") == [
         SmoothLaplace,
         GeometricNoise,
     ]
     assert kinds("clustering(1)") == [LadderNoise]
     assert kinds("clustering(1) / clustering(2)", epsilon=12) == [SmoothCauchy] * 2
-    assert kinds("clustering(1)", noise="smooth") == [SmoothCauchy]
-    assert kinds("clustering(1)", noise="smooth", delta="1e-6") == [SmoothLaplace]
+    assert kinds("clustering(1)", mechanism="smooth") == [SmoothCauchy]
+    assert kinds("clustering(1)", mechanism="smooth", delta="1e-6") == [SmoothLaplace]
     assert kinds("triangles + sum(node_triangles)", delta="1e-6") == [LadderNoise, SmoothLaplace]
 
 
@@ -177,10 +177,10 @@ def test_only_smooth_laplace_noise_takes_a_part_of_delta():
     [
         {"expression": "share(node_triangles, choose2(degrees))", "delta": "1e-4"},
         {"expression": "node_clustering", "delta": "1e-4"},
-        {"expression": "clustering(1) + mean_clustering", "delta": "1e-4", "noise": "smooth"},
-        {"expression": "clustering(1) + mean_clustering", "noise": "smooth"},
+        {"expression": "clustering(1) + mean_clustering", "delta": "1e-4", "mechanism": "smooth"},
+        {"expression": "clustering(1) + mean_clustering", "mechanism": "smooth"},
         {"expression": "clustering(1) + mean_clustering"},
-        {"expression": "triangles(1) + wedges", "noise": "smooth"},
+        {"expression": "triangles(1) + wedges", "mechanism": "smooth"},
     ],
 )
 def test_smooth_bounds_keep_what_they_declare_on_neighbours(options):

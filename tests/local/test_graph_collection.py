@@ -108,7 +108,7 @@ class TestGraphCollection(CollectionAudit, MethodSuite):
 
 
 class TestRoundedLaplace(CollectionAudit):
-    options = {"noise": "laplace"}  # noqa: RUF012
+    options = {"mechanism": "laplace"}  # noqa: RUF012
     sampled = False
 
 

@@ -65,7 +65,7 @@ LARGE = [
     (sf.UniformGrid(epsilon=100, cells=None), plane(10**7), "grid cells"),
     (sf.Privelet(epsilon=1, cells=2048), plane(), "4,194,304 grid cells take about 252 MB"),
     (sf.DAWA(epsilon=1, cells=2048), plane(), "4,194,304 grid cells take about 252 MB"),
-    (sf.HierarchicalGrid(epsilon=1, branching=45, levels=2), plane(), "4,102,650 grid cells"),
+    (sf.HierarchicalGrid(epsilon=1, fan_out=45, levels=2), plane(), "4,102,650 grid cells"),
     (sf.AdaptiveGrid(epsilon=10), plane(10**7), "4,194,304 grid cells"),
     (sf.PrivTree(epsilon=100), plane(10**6), "4,194,304 grid cells"),
     (sf.SimpleTree(epsilon=1, levels=11, threshold=-10), plane(), "1,398,101 grid cells take"),

@@ -103,7 +103,7 @@ def numbers(relation="replace_one", **columns):
 
 def test_without_noise_the_model_is_the_least_squares_fit():
     data = numbers(a=[1.0, 0, 1, -1, 0.5], b=[0.0, 1, 1, 0.25, -0.5], y=[0.9, 0.1, 1.0, -0.8, 0.3])
-    method = FunctionalRegression(epsilon=10**9, target="y", ridge=False)
+    method = FunctionalRegression(epsilon=10**9, target="y", add_ridge=False)
     with noise.seeded(1):
         release = method.release(data)
     features = np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 1], [-1, 0.25, 1], [0.5, -0.5, 1]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from sfumato import noise
-from sfumato.audit import audit
+from sfumato.audit import sample_loss
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms import objective as objective_module
@@ -107,12 +107,14 @@ class TestConstantAlone(ObjectiveSuite):
     def test_samples_do_not_refute_the_method(self):
         # Confidence 1 − 1e-6: the false-alarm rate of this test.
         pair = self.pairs()[0]
-        result = audit(self.method(), pair, trials=200, confidence=1 - 1e-6, seed=1)
+        result = sample_loss(self.method(), pair, trials=200, confidence=1 - 1e-6, seed=1)
         assert not result.refuted, str(result)
 
     def test_samples_refute_the_method_with_half_the_noise_drawn(self, monkeypatch):
         self.halve_drawn_noise(monkeypatch)
-        result = audit(self.method(epsilon=2), self.pairs()[0], trials=400, confidence=0.99, seed=1)
+        result = sample_loss(
+            self.method(epsilon=2), self.pairs()[0], trials=400, confidence=0.99, seed=1
+        )
         assert result.refuted, str(result)
 
 

@@ -17,7 +17,7 @@ from sfumato.regression.robust_regression import RobustLinearRegression
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
 
-GIVEN = {"target": "cost", "clip": 1, "bound": 1, "split": ["0.3", "0.6", "0.1"]}
+GIVEN = {"target": "cost", "clip": 1, "bound": 1, "moment_shares": ["0.3", "0.6", "0.1"]}
 DECLARED = {**GIVEN, "response": "declared", "features": "declared"}
 
 
@@ -117,10 +117,10 @@ def test_tight_calibration_has_less_noise_than_the_published_one():
         data, _ = numbers(50, relation=relation)
         options = {"epsilon": 1, "target": "y", "clip": 1, "bound": 1, "intercept": False}
         options |= {"response": "declared", "features": "declared"}
-        seed = RobustLinearRegression(**options, split=shares, calibration="seed")
+        seed = RobustLinearRegression(**options, moment_shares=shares, calibration="seed")
         # The same proportion of the parts, told directly.
         whole = 0.35 / 2 + 0.6 / 2 + 0.05
-        tight = RobustLinearRegression(**options, split=["1/3", "4/7", "2/21"])
+        tight = RobustLinearRegression(**options, moment_shares=["1/3", "4/7", "2/21"])
         assert whole == pytest.approx(0.525)
         wide, narrow = (
             method.chosen(data.public, setting)
@@ -135,7 +135,7 @@ def test_tight_calibration_has_less_noise_than_the_published_one():
 def test_several_parties_make_one_model():
     parts = [numbers(1500, seed=seed) for seed in (1, 2, 3)]
     options = {"target": "y", "response": "declared", "features": "declared"}
-    options |= {"clip": 1, "bound": 2, "split": ["0.4", "0.5", "0.1"]}
+    options |= {"clip": 1, "bound": 2, "moment_shares": ["0.4", "0.5", "0.1"]}
     releases = []
     for seed, (data, _) in enumerate(parts):
         with noise.seeded(seed):
@@ -228,7 +228,7 @@ def test_with_a_delta_the_noise_is_that_of_the_pure_loss_that_fits():
 
 def test_what_does_not_fit_is_refused():
     for options, words in (
-        ({"split": ["0.5", "0.5", "0.5"]}, "three numbers of at least 1e-6"),
+        ({"moment_shares": ["0.5", "0.5", "0.5"]}, "three numbers of at least 1e-6"),
         ({"clip": 0}, "clip must be"),
         ({"engine": "advi"}, "engine must be"),
         ({**PUBLISHED, "delta": "1e-6"}, "leave delta out"),

@@ -44,7 +44,7 @@ TEXTS = st.lists(st.text("ab", max_size=9), max_size=10)
     "options",
     [
         {"longest": 5, "tree_share": "1/2"},
-        {"longest": 5, "tree_share": "1/2", "noise": "paper", "repair": "clip"},
+        {"longest": 5, "tree_share": "1/2", "variant": "paper", "repair": "clip"},
         {"largest_limit": 16, "limit_share": "1/2"},
     ],
 )
@@ -142,7 +142,7 @@ def test_shares_and_noise_are_as_documented():
     assert SuffixTree(epsilon=1).shares(wide)[0] == Fraction(1, 5)
     assert SuffixTree(epsilon=1, repair="clip").shares(wide)[0] == Fraction(1, 18)
     # λ = (2β − 1)/(β − 1)·l/ε_T and scale l/ε_H of the published method, at ε = 1.6 and l = 20.
-    plan = SuffixTree(epsilon="1.6", longest=20, repair="clip", noise="paper").plan(wide)
+    plan = SuffixTree(epsilon="1.6", longest=20, repair="clip", variant="paper").plan(wide)
     splits, leaves = plan.steps
     assert splits.figures["margin"] / 3 == pytest.approx(463.2, abs=0.1)
     assert splits.figures["decay"] == pytest.approx(1338.9, abs=0.2)
@@ -196,7 +196,7 @@ def test_extreme_budgets_work_or_are_refused_before_they_cost(epsilon, tmp_path)
         ({"limit_share": 0}, "limit_share must be greater than 0"),
         ({"threshold": -1}, "threshold must be a whole number from 0"),
         ({"levels": -1}, "levels must be"),
-        ({"noise": "none"}, "noise must be one of 'tight', 'paper'; got 'none'"),
+        ({"variant": "none"}, "variant must be one of 'tight', 'paper'; got 'none'"),
         ({"repair": "hide"}, "repair must be one of 'shrink', 'clip'; got 'hide'"),
     ],
 )

@@ -32,7 +32,7 @@ class TestAdaptiveGridUnderReplacement(ReplacedGridMethodSuite):
 class TestDeclaredAdaptiveGrid(GridMethodSuite):
     name = "points.AdaptiveGrid"
     # Few cells, so that samples can show what half the noise loses.
-    options = {"cells": [2, 1], "share": "1/3"}  # noqa: RUF012
+    options = {"cells": [2, 1], "coarse_share": "1/3"}  # noqa: RUF012
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,7 +71,7 @@ def test_nested_cells_say_what_does_not_fit():
 def test_both_levels_are_combined_by_least_squares():
     coarse, inner = np.array([[10], [4]]), np.array([[2], [1]])
     fine = np.array([1, 2, 3, 0, 7])
-    method = AdaptiveGrid(epsilon=1, share="1/3")
+    method = AdaptiveGrid(epsilon=1, coarse_share="1/3")
     noises = method._noises(points([]).public)
     # Rows: the two cells, then the sub-cells, in units of their standard deviations.
     first, second = (1 / float(noise.scale) for noise in noises)
@@ -148,5 +148,5 @@ def test_counts_beyond_64_bits_are_released_like_all_others():
     public = PointsPublic(
         bounds=((0, 1), (0, 1)), unit="point", relation="add_remove", rows_about=40
     )
-    made = sf.rehearse(AdaptiveGrid(epsilon="1e-15", share="1e-6"), public)
+    made = sf.rehearse(AdaptiveGrid(epsilon="1e-15", coarse_share="1e-6"), public)
     assert made.cells.counts.size

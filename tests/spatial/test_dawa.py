@@ -29,7 +29,7 @@ class TestDAWA(GridMethodSuite):
 
 class TestDAWAUnderReplacement(ReplacedGridMethodSuite):
     name = "points.DAWA"
-    options = {"cells": 2, "share": "1/2"}  # noqa: RUF012
+    options = {"cells": 2, "partition_share": "1/2"}  # noqa: RUF012
 
 
 GRIDS = [(1, 5), (2, 1), (2, 4), (3, 3), (4, 2), (5, 2)]

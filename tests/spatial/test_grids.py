@@ -56,12 +56,12 @@ class TestUniformGridForPersons(GridMethodSuite):
 
 class TestHierarchicalGrid(GridMethodSuite):
     name = "points.HierarchicalGrid"
-    options = {"branching": 2, "levels": 2}  # noqa: RUF012
+    options = {"fan_out": 2, "levels": 2}  # noqa: RUF012
 
 
 class TestHierarchicalGridUnderReplacement(ReplacedGridMethodSuite):
     name = "points.HierarchicalGrid"
-    options = {"branching": 3, "levels": 2}  # noqa: RUF012
+    options = {"fan_out": 3, "levels": 2}  # noqa: RUF012
 
 
 class TestPrivelet(GridMethodSuite):
@@ -77,7 +77,7 @@ class TestPriveletUnderReplacement(ReplacedGridMethodSuite):
 
 METHODS = [
     UniformGrid(epsilon=1),
-    HierarchicalGrid(epsilon=1, branching=2, levels=2),
+    HierarchicalGrid(epsilon=1, fan_out=2, levels=2),
     Privelet(epsilon=1, cells=4),
 ]
 
@@ -226,7 +226,7 @@ def test_other_dimensions_work(dimensions):
     data = Points(generator.random((300, dimensions)), [(0, 1)] * dimensions)
     for method in (
         UniformGrid(epsilon=5),
-        HierarchicalGrid(epsilon=5, branching=2, levels=2),
+        HierarchicalGrid(epsilon=5, fan_out=2, levels=2),
         Privelet(epsilon=5, cells=2),
     ):
         release = method.release(data)
@@ -241,7 +241,7 @@ def test_other_dimensions_work(dimensions):
         (UniformGrid, {"cells": []}, "cells must be a whole number of at least 1"),
         (UniformGrid, {"cells": [2, "x"]}, "cells must be a whole number of at least 1"),
         (Privelet, {"cells": 2.5}, "cells must be a whole number of at least 1"),
-        (HierarchicalGrid, {"branching": 1}, "branching must be a whole number of at least 2"),
+        (HierarchicalGrid, {"fan_out": 1}, "fan_out must be a whole number of at least 2"),
         (HierarchicalGrid, {"levels": 0}, "levels must be a whole number of at least 1"),
     ],
 )
@@ -257,7 +257,7 @@ def test_bad_parameters_are_refused(kind, options, message):
         (UniformGrid(epsilon=1, cells=5000), "25,000,000 cells, of which 4,194,304 are allowed"),
         (UniformGrid(epsilon=1, cells=[2**33, 1]), r"at most 2\^32 along an axis"),
         (Privelet(epsilon=1, cells=6), "powers of two; got 6"),
-        (HierarchicalGrid(epsilon=1, branching=9, levels=9), "cells, of which"),
+        (HierarchicalGrid(epsilon=1, fan_out=9, levels=9), "cells, of which"),
         (HierarchicalGrid(epsilon=1, levels=40), "take fewer levels"),
     ],
 )

@@ -30,7 +30,7 @@ class TestPublishedPrivTree(GridMethodSuite):
     options = {  # noqa: RUF012
         "tree_share": "1/2",
         "threshold": 0,
-        "noise": "paper",
+        "variant": "paper",
         "counts": "leaves",
     }
     sampled = False
@@ -167,7 +167,7 @@ def test_axes_are_halved_in_turn_with_a_small_fan_out():
         ({"fan_out": 1}, "fan_out must be a whole number from 2 to 256, or None; got 1"),
         ({"tree_share": 0}, "tree_share must be greater than 0 and less than 1"),
         ({"levels": 0}, "levels must be a whole number of at least 1"),
-        ({"noise": "less"}, "noise must be one of 'tight', 'paper'"),
+        ({"variant": "less"}, "variant must be one of 'tight', 'paper'"),
         ({"counts": "some"}, "counts must be one of 'tree', 'leaves'"),
     ],
 )

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from sfumato import noise
-from sfumato.audit import Pair, audit
+from sfumato.audit import Pair, sample_loss
 from sfumato.audit.table_pairs import table_of
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table, TablePublic
@@ -131,12 +131,14 @@ class TestPrivateERMOfTheBiasAlone(ERMSuite):
     def test_samples_do_not_refute_the_method(self):
         # Confidence 1 − 1e-6: the false-alarm rate of this test.
         pair = self.pairs()[0]
-        result = audit(self.method(), pair, trials=200, confidence=1 - 1e-6, seed=1)
+        result = sample_loss(self.method(), pair, trials=200, confidence=1 - 1e-6, seed=1)
         assert not result.refuted, str(result)
 
     def test_samples_refute_the_method_with_half_the_noise_drawn(self, monkeypatch):
         self.halve_drawn_noise(monkeypatch)
-        result = audit(self.method(epsilon=2), self.pairs()[0], trials=400, confidence=0.99, seed=1)
+        result = sample_loss(
+            self.method(epsilon=2), self.pairs()[0], trials=400, confidence=0.99, seed=1
+        )
         assert result.refuted, str(result)
 
 
@@ -224,7 +226,9 @@ class TestPrivGeneOfOneRound(GeneSuite):
 
     def test_samples_refute_the_method_with_half_the_noise_drawn(self, monkeypatch):
         self.halve_drawn_noise(monkeypatch)
-        result = audit(self.method(epsilon=3), self.pairs()[0], trials=600, confidence=0.99, seed=1)
+        result = sample_loss(
+            self.method(epsilon=3), self.pairs()[0], trials=600, confidence=0.99, seed=1
+        )
         assert result.refuted, str(result)
 
 
@@ -248,7 +252,7 @@ def learnable(rows, **options):
     [
         (PrivateERM(epsilon=50, **LEFT), 0.13),
         (PrivateERM(epsilon=50, **LEFT, tune=["0.001", 1]), 0.13),
-        (PrivateERM(epsilon=50, **LEFT, calibration="published"), 0.13),
+        (PrivateERM(epsilon=50, **LEFT, variant="published"), 0.13),
         (PrivGene(epsilon=50, **LEFT), 0.13),
         (Majority(epsilon=50, **LEFT), 0.6),
     ],
@@ -305,7 +309,7 @@ def test_extreme_epsilons_work(epsilon):
         ({"positive": []}, "positive must be a non-empty list"),
         ({"cost": 0}, "cost must be from 1e-6 to 1e6; got 0"),
         ({"tune": [1]}, "tune must be a list of two or more distinct costs"),
-        ({"calibration": "best"}, "calibration must be one of"),
+        ({"variant": "best"}, "variant must be one of"),
         ({"epsilon": "1e-13"}, "epsilon must be at least 1e-12"),
     ],
 )

@@ -35,7 +35,7 @@ class TestContingency(ContingencySuite):
 
 class TestContingencyUnderReplacement(ContingencySuite):
     sampled = False
-    options = {"clip": "marginal"}  # noqa: RUF012
+    options = {"repair": "marginal"}  # noqa: RUF012
 
     def data(self):
         return tables.table(tables.made(60), relation="replace_one")
@@ -46,7 +46,7 @@ class TestContingencyUnderReplacement(ContingencySuite):
 
 class TestGaussianContingency(ContingencySuite):
     sampled = False
-    options = {"delta": "1/100", "clip": "table"}  # noqa: RUF012
+    options = {"delta": "1/100", "repair": "table"}  # noqa: RUF012
 
 
 def test_the_noise_on_a_cell_has_the_scale_of_the_relation():
@@ -60,7 +60,7 @@ def test_the_noise_on_a_cell_has_the_scale_of_the_relation():
 @pytest.mark.parametrize("clip", ["project", "table", "marginal"])
 def test_with_a_huge_budget_the_table_comes_out(clip):
     data = tables.table(tables.made(500))
-    release = Contingency(epsilon=10**6, clip=clip).release(data)
+    release = Contingency(epsilon=10**6, repair=clip).release(data)
     truth = data.counts.marginals([(0, 1, 2)])[0]
     np.testing.assert_allclose(release.counts(list(data.public.columns)), truth, atol=1e-6)
 
@@ -70,7 +70,7 @@ def test_each_order_of_clipping_does_what_it_says():
     found = {}
     for clip in ("project", "table", "marginal"):
         with noise.seeded(2):
-            found[clip] = Contingency(epsilon="1/5", clip=clip).release(data)
+            found[clip] = Contingency(epsilon="1/5", repair=clip).release(data)
     noisy = found["table"].transcript[TABLE].astype(float)
     assert (noisy < 0).any()
     kept = np.maximum(noisy, 0)
@@ -85,7 +85,7 @@ def test_each_order_of_clipping_does_what_it_says():
 
 
 def test_rows_can_be_drawn_where_marginals_are_clipped_one_by_one():
-    release = Contingency(epsilon=1, clip="marginal").release(tables.table(tables.made(60)))
+    release = Contingency(epsilon=1, repair="marginal").release(tables.table(tables.made(60)))
     assert len(release.sample(50)) == 50
 
 
@@ -114,7 +114,7 @@ def test_many_columns_of_one_value_do_no_harm():
 def test_no_rows_one_row_one_column_one_value(relation, values, clip):
     for rows in (0, 1):
         data = tables.single(values, rows, relation=relation)
-        release = Contingency(epsilon="1/10", clip=clip).release(data)
+        release = Contingency(epsilon="1/10", repair=clip).release(data)
         assert release.counts(["only"]).sum() == pytest.approx(release.total)
         assert (TOTAL in release.transcript) == (relation == "add_remove")
 

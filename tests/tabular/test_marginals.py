@@ -241,7 +241,7 @@ def test_synthetic_rows_have_the_custodians_columns_and_the_right_dependence():
     ("options", "message"),
     [
         ({"tables": []}, "tables must be a non-empty list"),
-        ({"tables": "colour"}, "tables must be"),
+        ({"tables": 3}, "tables must be"),
         ({"tables": [("colour", "colour")]}, "tables must be"),
         ({"tables": [("colour", "left"), ("left", "colour")]}, "tables must be"),
         ({"ways": 0}, "ways must be a whole number of at least 1; got 0"),

@@ -23,7 +23,7 @@ from tests.tabular import tables
 class MWEMSuite(MethodSuite):
     name = "table.MWEM"
     # A choice loses its whole share only on pairs made for it; the measurements come close alone.
-    options = {"rounds": 1, "selection": "1/5"}  # noqa: RUF012
+    options = {"rounds": 1, "selection_share": "1/5"}  # noqa: RUF012
 
     def audited_public(self):
         return self.data().public
@@ -44,7 +44,7 @@ class TestMWEM(MWEMSuite):
 
 class TestMWEMUnderReplacement(MWEMSuite):
     sampled = False
-    options = {"rounds": 2, "selection": "1/5", "answer": "average"}  # noqa: RUF012
+    options = {"rounds": 2, "selection_share": "1/5", "answer": "average"}  # noqa: RUF012
 
     def data(self):
         return tables.table(tables.made(60), relation="replace_one")
@@ -55,11 +55,13 @@ class TestMWEMUnderReplacement(MWEMSuite):
 
 class TestGaussianMWEM(MWEMSuite):
     sampled = False
-    options = {"delta": "1/100", "rounds": 1, "selection": "1/5"}  # noqa: RUF012
+    options = {"delta": "1/100", "rounds": 1, "selection_share": "1/5"}  # noqa: RUF012
 
 
 def test_every_choice_and_every_table_gets_its_share():
-    release = MWEM(epsilon=1, rounds=2, selection="1/2").release(tables.table(tables.made(30)))
+    release = MWEM(epsilon=1, rounds=2, selection_share="1/2").release(
+        tables.table(tables.made(30))
+    )
     labels = [entry.label for entry in release.transcript]
     assert labels == [TOTAL, "choice 1", "table 1", "choice 2", "table 2"]
     costs = [entry.cost["epsilon"] for entry in release.transcript]

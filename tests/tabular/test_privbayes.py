@@ -114,7 +114,7 @@ class TestGaussianPrivBayes(PrivBayesSuite):
 
 class TestPrivBayesOnBits(PrivBayesSuite):
     sampled = False
-    options = {"encoding": "gray", "degree": 1, "split": "1/5"}  # noqa: RUF012
+    options = {"encoding": "gray", "degree": 1, "network_share": "1/5"}  # noqa: RUF012
 
 
 class TestPublishedPrivBayesUnderReplacement(PrivBayesSuite):
@@ -189,7 +189,7 @@ def test_the_degrees_of_the_thesis(monkeypatch, rows, columns, theta, degrees):
     facts = public([2] * columns, rows)
     found = []
     for epsilon in ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6"):
-        method = PrivBayes(epsilon=epsilon, theta=theta, split="1/2")
+        method = PrivBayes(epsilon=epsilon, theta=theta, network_share="1/2")
         growth = method.growth(facts, rows)
         assert isinstance(growth, DegreeGrowth)
         found.append(growth.degree)
@@ -324,11 +324,11 @@ def test_scales_and_rates_under_replacement_are_those_of_the_thesis():
 
 def test_scales_under_add_remove_are_half_as_large():
     data = binary(correlated(1000))
-    steps = list(script(PrivBayes(epsilon=1, degree=2, split="1/2"), data))
+    steps = list(script(PrivBayes(epsilon=1, degree=2, network_share="1/2"), data))
     noises = [step.primitive for step in steps if isinstance(step.primitive, GeometricNoise)]
     # No number of rows is needed where the degree is given: (d − k)/ε₂.
     assert [one.scale for one in noises] == [6, 6, 6]
-    counted = list(script(PrivBayes(epsilon=1, split="1/2"), data))
+    counted = list(script(PrivBayes(epsilon=1, network_share="1/2"), data))
     assert counted[0].label == "rows" and counted[0].primitive.epsilon == Fraction(1, 100)
 
 
@@ -565,7 +565,12 @@ def test_an_audit_refutes_the_published_variant_under_add_remove():
 
 
 def test_the_published_variant_fixes_what_the_thesis_fixes():
-    for name, value in (("theta", 6), ("split", "1/4"), ("repair", "clip"), ("delta", "1e-9")):
+    for name, value in (
+        ("theta", 6),
+        ("network_share", "1/4"),
+        ("repair", "clip"),
+        ("delta", "1e-9"),
+    ):
         with pytest.raises(ValueError, match=f"leave {name} out"):
             PrivBayes(epsilon=1, variant="published", **{name: value})
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.sampling import AuditResult
+from sfumato.audit.verdict import Audit
 
 Floats = NDArray[np.float64]
 
@@ -49,14 +50,16 @@ BINS = 48
 DIGITS = 9
 
 
-def draw_audit(result: AuditResult) -> Any:
+def draw_audit(result: Audit | AuditResult) -> Any:
     """Return a Matplotlib figure of the two output distributions with the chosen event shaded.
 
     Parameters
     ----------
     result
-        What a sampled audit showed.
+        What an audit showed; of several pairs the one that shows most is drawn.
     """
+    if isinstance(result, Audit):
+        result = result.telling.sampled
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -75,22 +78,30 @@ def draw_audit(result: AuditResult) -> Any:
     return figure
 
 
-def save_picture(result: AuditResult, path: str | Path) -> Path:
+def check_picture(path: str | Path) -> None:
+    """Raise `ValueError` unless a picture can be written under this name."""
+    target = Path(path)
+    if target.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"a picture is a .svg or a .png file; got {target.name}")
+    if not target.parent.is_dir():
+        raise ValueError(f"there is no folder {target.parent} for the picture")
+
+
+def save_picture(result: Audit | AuditResult, path: str | Path) -> Path:
     """Write the figure as an SVG or PNG file; the same audit gives the same SVG.
 
     Parameters
     ----------
     result
-        What a sampled audit showed.
+        What an audit showed.
     path
         A file name that ends in `.svg` or `.png`.
     """
     import matplotlib
 
+    check_picture(path)
     target = Path(path)
     form = target.suffix.lower().removeprefix(".")
-    if form not in ("svg", "png"):
-        raise ValueError(f"a picture is a .svg or a .png file; got {target.name}")
     figure = draw_audit(result)
     buffer = io.BytesIO()
     nothing = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}

@@ -156,7 +156,15 @@ def promised_at(claims: Sequence[Loss], delta: float) -> float:
     return promised
 
 
-def audit(
+def check_effort(trials: int, confidence: float) -> None:
+    """Raise `ValueError` unless an audit of so many outputs, so sure, can be made."""
+    if trials < 100:
+        raise ValueError(f"trials must be at least 100; got {trials}")
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be at least 0.5 and less than 1; got {confidence}")
+
+
+def sample_loss(
     mechanism: Method[Any, Any] | Mechanism,
     pair: Pair | tuple[Any, Any],
     *,
@@ -195,14 +203,13 @@ def audit(
     """
     if not isinstance(pair, Pair):
         pair = Pair("the given pair", *pair)
-    if trials < 100:
-        raise ValueError(f"trials must be at least 100; got {trials}")
-    if not 0.5 <= confidence < 1:
-        raise ValueError(f"confidence must be at least 0.5 and less than 1; got {confidence}")
+    check_effort(trials, confidence)
     also: tuple[Loss, ...] = ()
     if claimed is None:
         if not isinstance(mechanism, Method):
-            raise ValueError("say what is claimed: a function does not tell")
+            raise ValueError(
+                "a function does not state its privacy loss: write claimed=sf.PureDP(…)"
+            )
         claimed, working = mechanism.loss(), mechanism.working_loss()
         also = () if working == claimed else (working,)
     if seed is None:
@@ -219,6 +226,10 @@ def audit(
         for scores, turned in zip(_directions(samples), (False, True), strict=True)
     ]
     return max(results, key=lambda result: (result.excess, result.bound))
+
+
+#: The command line imports it under this name.
+audit = sample_loss
 
 
 class NotReproducible(ValueError):

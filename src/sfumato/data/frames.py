@@ -7,6 +7,7 @@ missing values here.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,15 @@ from sfumato.engines.reading import moments, series_of
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["column_of", "columns_of", "is_relation", "names_of", "require_order", "to_backend"]
+__all__ = [
+    "ToFrame",
+    "column_of",
+    "columns_of",
+    "is_relation",
+    "names_of",
+    "require_order",
+    "to_backend",
+]
 
 
 def is_relation(source: Any) -> bool:
@@ -224,6 +233,18 @@ def _from_pandas(native: Any) -> pl.Series:
         there = pl.Series(native.notna().to_numpy(dtype=np.bool_))
         return pl.select(pl.when(there).then(values)).to_series()
     return series_of(native.to_numpy(dtype=object))
+
+
+class ToFrame(ABC):
+    """Something published whose main content is a table."""
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """Return the main table as a Polars frame."""
+
+    def to_pandas(self) -> Any:
+        """Return the main table as a pandas frame; needs the extra `pandas`."""
+        return to_backend(self.to_polars(), "pandas")
 
 
 def to_backend(frame: pl.DataFrame, backend: str) -> Any:

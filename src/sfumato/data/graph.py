@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.data.graph_names import Labels, Names, labels_in, labels_of
 from sfumato.data.graph_public import GraphPublic
 from sfumato.data.graph_reading import LEFT, RIGHT, Ends, ends_of, file_ends
+from sfumato.data.public import ShowsPublic
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.engines.reading import series_of
@@ -44,7 +45,7 @@ class Dropped(NamedTuple):
     repeated: int
 
 
-class Graph:
+class Graph(ShowsPublic):
     """A private graph on public nodes.
 
     Parameters
@@ -115,9 +116,6 @@ class Graph:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a private graph is not pickled; save a release of it instead")
-
-    def __repr__(self) -> str:
-        return f"Graph(nodes={self._public.nodes}, unit={self._public.unit})"
 
     @property
     def public(self) -> GraphPublic:

@@ -47,6 +47,9 @@ class GraphPublic(Public):
     """
 
     kind = "graph"
+    made_by = "sf.Graph(edges, nodes=…)"
+    read_by = "sf.read_graph(path, nodes=…)"
+    __repr__ = Public.__repr__
 
     unit: Unit = Unit.EDGE
     relation: Relation = Relation.ADD_REMOVE
@@ -114,6 +117,15 @@ class GraphPublic(Public):
     def label(self, node: int) -> str:
         """Return what a node is called."""
         return str(node if self.labels is None else self.labels[node])
+
+    def brief(self) -> str:
+        """Return the number of nodes and the unit."""
+        return f"nodes={self.nodes}, unit={self.unit}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return the nodes, and what is public about data of any kind."""
+        named = [("node set", "taken from the data, not protected")] if self.named_by_edges else []
+        return [("nodes", f"{self.nodes:,}"), *named, *super().facts()]
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

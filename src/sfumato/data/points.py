@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sfumato.data.frames import columns_of, is_relation, names_of, require_order
 from sfumato.data.points_public import AxisNames, PointsPublic
 from sfumato.data.points_reading import array_columns, is_array, person_column
+from sfumato.data.public import ShowsPublic
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.engines.memory_points import MemoryPoints
 from sfumato.engines.point_intake import TakenPoints, stream_points, take_points
+from sfumato.privacy.arguments import read_names
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation
@@ -35,7 +37,7 @@ DIGEST_BLOCK = 2**21
 Bounds = Sequence[Sequence[float]]
 
 
-class Points:
+class Points(ShowsPublic):
     """Private points in a box of one dimension or more.
 
     Parameters
@@ -129,13 +131,6 @@ class Points:
     def __reduce__(self) -> NoReturn:
         raise TypeError("private points are not pickled; save a release of them instead")
 
-    def __repr__(self) -> str:
-        public = self._public
-        pairs = zip(public.names, public.bounds, strict=True)
-        axes = ", ".join(f"{name}: {low:g} to {high:g}" for name, (low, high) in pairs)
-        rows = "" if public.rows is None else f", rows={public.rows}"
-        return f"Points({{{axes}}}, unit={public.unit}, relation={public.relation}{rows})"
-
     @property
     def public(self) -> PointsPublic:
         """What is public about them."""
@@ -172,7 +167,7 @@ class Points:
 def read_points(
     path: str | Path,
     *,
-    columns: Sequence[str],
+    columns: str | Sequence[str],
     bounds: Bounds,
     engine: str = "auto",
     separator: str | None = None,
@@ -239,7 +234,7 @@ def read_points(
 def _declared(
     bounds: Bounds,
     *,
-    names: Sequence[str] | None,
+    names: str | Sequence[str] | None,
     person: str | None,
     max_points: int | None,
     **options: Any,
@@ -249,7 +244,7 @@ def _declared(
         raise ValueError('person and max_points go together, with unit = "person"')
     return PointsPublic(
         bounds=bounds,  # type: ignore[arg-type]
-        names=() if names is None else tuple(names),
+        names=() if names is None else read_names(names),
         person=person,
         contribution=1 if max_points is None else max_points,
         **options,

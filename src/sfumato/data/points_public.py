@@ -22,6 +22,7 @@ from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
 from sfumato.engines.point_intake import Coordinates, TakenPoints
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.notebook import list_some
 from sfumato.privacy.parameters import Flag, Name, Names, OneOf, OrNone
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class PointsPublic(Public):
     """
 
     kind = "points"
+    made_by = "sf.Points(array, bounds=[(low, high), …])"
+    read_by = "sf.read_points(path, columns=[…], bounds=[(low, high), …])"
+    __repr__ = Public.__repr__
     bound = "max_points"
 
     bounds: tuple[tuple[float, float], ...]
@@ -224,6 +228,20 @@ class PointsPublic(Public):
         points = MemoryPoints(np.stack(columns, axis=1), self.axes)
         # It goes by the same public facts, the number of rows included, however many it has.
         return Points._of(self, TakenPoints(points, 0))
+
+    def brief(self) -> str:
+        """Return the axes with their bounds, the unit and the relation."""
+        return f"{{{self._axes()}}}, {super().brief()}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return the axes, and what is public about data of any kind."""
+        outside = [] if self.outside == "refuse" else [("outside", self.outside)]
+        return [("axes", self._axes()), *outside, *super().facts()]
+
+    def _axes(self) -> str:
+        """Return the axes with their bounds in one line."""
+        pairs = zip(self.names, self.bounds, strict=True)
+        return list_some(f"{name}: {low:g} to {high:g}" for name, (low, high) in pairs)
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

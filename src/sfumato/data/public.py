@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.notebook import show_facts
 
-__all__ = ["MOST_RECORDS", "Public", "check_count"]
+__all__ = ["MOST_RECORDS", "Public", "ShowsPublic", "check_count"]
 
 MOST_RECORDS = 10**15
 """More records than this nobody has; what is computed from their number stays far below 2**63."""
@@ -38,6 +39,9 @@ class Public(ABC):
     """
 
     kind: ClassVar[str]
+    #: How private data of this kind are made, from Python's objects and from a file.
+    made_by: ClassVar[str] = ""
+    read_by: ClassVar[str] = ""
     #: What a user calls the contribution.
     bound: ClassVar[str] = "contribution"
     _kinds: ClassVar[dict[str, type[Public]]] = {}
@@ -84,6 +88,27 @@ class Public(ABC):
         """
         raise NotImplementedError(f"data of the kind {cls.kind!r} declare no example")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.brief()})"
+
+    def _repr_html_(self) -> str:
+        return show_facts(f"public part of a private {self.kind}", self.facts())
+
+    def brief(self) -> str:
+        """Return what is public in one short line; a kind puts its own facts first."""
+        rows = "" if self.rows is None else f", rows={self.rows}"
+        return f"unit={self.unit}, relation={self.relation}{rows}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return what is public, as names and values that may be shown."""
+        facts: list[tuple[str, object]] = [("unit", self.unit), ("relation", self.relation)]
+        if self.contribution > 1:
+            facts.append((self.bound, self.contribution))
+        for name in ("rows", "rows_about"):
+            if getattr(self, name) is not None:
+                facts.append((name, f"{getattr(self, name):,}"))
+        return facts
+
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""
         return () if self.rows is None else ("the number of records",)
@@ -122,6 +147,23 @@ class Public(ABC):
             known = ", ".join(sorted(Public._kinds))
             raise ValueError(f"kind of data must be one of {known}; got {kind!r}")
         return Public._kinds[kind]._from_document(document)
+
+
+class ShowsPublic:
+    """Private data whose `repr` holds public facts alone: no value, no number of records."""
+
+    __slots__ = ()
+
+    @property
+    def public(self) -> Public:
+        """What is public about the data."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.public.brief()})"
+
+    def _repr_html_(self) -> str:
+        return show_facts(f"private {self.public.kind}", self.public.facts())
 
 
 def check_count(name: str, count: Any, *, least: int = 0) -> None:

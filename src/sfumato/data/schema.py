@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.finely import finer, finer_marks
 from sfumato.data.public import check_count
@@ -21,10 +21,18 @@ from sfumato.engines.coding import Coding, coding_from_json
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.intake import Recipe
 from sfumato.noise.exact import briefly
+from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.notebook import list_some, show_table
 from sfumato.privacy.parameters import Name, OrNone, Text
 
-__all__ = ["Column", "Schema"]
+if TYPE_CHECKING:
+    from sfumato.data.table import TablePublic
+
+__all__ = ["Column", "Schema", "list_sizes"]
+
+#: The values of a column with more codes than this are not listed in a notebook.
+MOST_LABELS = 1000
 
 
 @dataclass(frozen=True)
@@ -262,6 +270,36 @@ class Schema:
             )
         )
 
+    def __repr__(self) -> str:
+        draft = "" if self.confirmed else ", a draft that is not confirmed"
+        person = "" if self.person is None else f", person={escape(self.person)!r}"
+        bound = "" if self.max_rows == 1 else f", max_rows={self.max_rows}"
+        return (
+            f"Schema({{{list_sizes(self)}}}, unit={self.unit}{person}{bound}, "
+            f"relation={self.relation}{draft})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                column.name,
+                column.coding.kind,
+                f"{column.size:,}",
+                # A fine grid has a label for each of millions of codes.
+                list_some(column.coding.labels) if column.size <= MOST_LABELS else "",
+                "inferred" if column.inferred else "declared",
+            )
+            for column in self.columns
+        )
+        return show_table(repr(self), ("column", "kind", "codes", "values", "domain"), rows)
+
+    @property
+    def public(self) -> TablePublic:
+        """The public part of tables with this schema, for plans and rehearsals before any data."""
+        from sfumato.data.table import TablePublic
+
+        return TablePublic.of(self)
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -354,6 +392,11 @@ class Schema:
     def canonical(self) -> bytes:
         """Return the schema as bytes that are equal exactly when schemas are."""
         return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=True).encode("ascii")
+
+
+def list_sizes(schema: Schema) -> str:
+    """Return the columns with their sizes in one line."""
+    return list_some(f"{column.name}: {column.size}" for column in schema.columns)
 
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sfumato.data.alphabet import Alphabet
+from sfumato.data.public import ShowsPublic
 from sfumato.data.sequence_files import FIRST, SequenceFile
 from sfumato.data.sequence_reading import Coded, coded_sequences, first_of_each
 from sfumato.data.sequences_public import SequencesPublic
@@ -27,7 +28,7 @@ __all__ = ["Sequences", "SequencesPublic", "read_sequences"]
 DIGEST_BLOCK = 2**24
 
 
-class Sequences:
+class Sequences(ShowsPublic):
     """Private sequences of symbols.
 
     Parameters
@@ -106,14 +107,6 @@ class Sequences:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private sequences are not pickled; save a release of them instead")
-
-    def __repr__(self) -> str:
-        public = self._public
-        rows = "" if public.rows is None else f", rows={public.rows}"
-        return (
-            f"Sequences({public.symbols} symbols, unit={public.unit}, "
-            f"relation={public.relation}{rows})"
-        )
 
     @property
     def public(self) -> SequencesPublic:

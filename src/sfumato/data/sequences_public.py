@@ -14,6 +14,7 @@ from sfumato.data.public import Public
 from sfumato.engines.coding import Generator
 from sfumato.engines.memory_sequences import MemorySequences
 from sfumato.privacy.guarantee import Relation, Unit
+from sfumato.privacy.notebook import list_some
 
 if TYPE_CHECKING:
     from sfumato.data.sequences import Sequences
@@ -41,6 +42,9 @@ class SequencesPublic(Public):
     """
 
     kind = "sequences"
+    made_by = "sf.Sequences(list, alphabet=[…])"
+    read_by = "sf.read_sequences(path, alphabet=[…])"
+    __repr__ = Public.__repr__
     bound = "max_sequences"
 
     alphabet: tuple[Symbol, ...]
@@ -65,6 +69,18 @@ class SequencesPublic(Public):
             relation=relation or Relation.ADD_REMOVE,
             contribution=max_rows or 1,
         )
+
+    def brief(self) -> str:
+        """Return the size of the alphabet, the unit and the relation."""
+        return f"{self.symbols} symbols, {super().brief()}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return the alphabet, and what is public about data of any kind."""
+        return [
+            ("alphabet", list_some(map(str, self.alphabet))),
+            ("symbols", f"{self.symbols:,}"),
+            *super().facts(),
+        ]
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.frames import columns_of, is_relation, names_of, require_order, to_backend
-from sfumato.data.public import Public
-from sfumato.data.schema import Schema
+from sfumato.data.public import Public, ShowsPublic
+from sfumato.data.schema import Schema, list_sizes
 from sfumato.engines.coding import Generator
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import Recipe, Taken, take
@@ -47,6 +47,9 @@ class TablePublic(Public):
     """
 
     kind = "table"
+    made_by = "sf.Table(frame, schema)"
+    read_by = "sf.read_table(path, schema)"
+    __repr__ = Public.__repr__
 
     schema: Schema
 
@@ -107,6 +110,14 @@ class TablePublic(Public):
     def only(self, names: Sequence[str]) -> TablePublic:
         """Return what is public about some of the columns."""
         return TablePublic.of(self.schema.only(names), self.rows)
+
+    def brief(self) -> str:
+        """Return the columns and their sizes, the unit and the relation."""
+        return f"{{{list_sizes(self.schema)}}}, {super().brief()}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return the columns, and what is public about data of any kind."""
+        return [("columns", list_sizes(self.schema)), *super().facts()]
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""
@@ -200,7 +211,7 @@ class TablePublic(Public):
         return cls.of(Schema.from_json(document["schema"]), document["rows"])
 
 
-class Table:
+class Table(ShowsPublic):
     """A private table.
 
     Parameters
@@ -278,12 +289,6 @@ class Table:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a private table is not pickled; save a release of it instead")
-
-    def __repr__(self) -> str:
-        public = self._public
-        columns = ", ".join(f"{name}: {size}" for name, size in public.domain.items())
-        rows = "" if public.rows is None else f", rows={public.rows}"
-        return f"Table({{{columns}}}, unit={public.unit}, relation={public.relation}{rows})"
 
     @property
     def public(self) -> TablePublic:

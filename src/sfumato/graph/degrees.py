@@ -6,20 +6,24 @@ Everything here is a function of the noisy sequence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.frames import ToFrame
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["DegreeRelease", "degree_files", "degree_picture", "logarithmic"]
 
 INK, FILL = "#1d3557", "#4c72b0"
 
 
-class DegreeRelease(Release):
+class DegreeRelease(Release, ToFrame):
     """The degrees of all nodes, from the smallest, which node has which being left out.
 
     Parameters
@@ -52,6 +56,14 @@ class DegreeRelease(Release):
         """Return which share of the nodes has at least a degree, for each of several."""
         reached = len(self.degrees) - np.searchsorted(np.rint(self.degrees), degrees)
         return np.asarray(reached / max(len(self.degrees), 1), dtype=np.float64)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return how many nodes have each degree, rounded, as a Polars frame."""
+        import polars as pl
+
+        nodes = self.histogram
+        (degrees,) = np.nonzero(nodes)
+        return pl.DataFrame({"degree": degrees, "nodes": nodes[degrees]})
 
     def files(self) -> dict[str, bytes]:
         """Return the sequence in runs, and the histogram, as two small tables."""

@@ -55,20 +55,20 @@ class DKGraph(Method[Graph, SyntheticGraph]):
     order
         What is kept: 1 the degrees, 2 also how many edges join nodes of few and of many edges, 3
         also wedges and triangles (experimental).
-    mode
+    mechanism
         How it is measured. Order 1: `"sorted"`, the degrees in order, or `"histogram"`. Order 2:
         `"grouped"`, edges between groups of nodes of about the same degree, or `"smooth"`, every
         two degrees. Order 3: `"smooth"`. By default the first that is named.
     delta
-        Needed by the smooth modes, and by them alone.
+        Needed by the smooth mechanisms, and by them alone.
     cap
-        For histograms and smooth modes: nodes with more edges count as having so many. By default
-        what there can be, 100 or 12.
+        For histograms and smooth mechanisms: nodes with more edges count as having so many. By
+        default what there can be, 100 or 12.
     degree_share
-        The share of ε for the degrees: 9/10 in the modes `"sorted"` and `"histogram"` (the rest
-        counts the edges), 3/4 in the mode `"grouped"` (the rest counts edges between groups).
+        The share of ε for the degrees: 9/10 in `"sorted"` and `"histogram"` (the rest counts the
+        edges), 3/4 in `"grouped"` (the rest counts edges between groups).
     groups
-        The most groups of the mode `"grouped"`.
+        The most groups of the mechanism `"grouped"`.
     variant
         `"published"` is DP-1K (order 1) or DP-2K (order 2) as printed, with noise on the degrees
         that occur and on no others.
@@ -85,9 +85,10 @@ class DKGraph(Method[Graph, SyntheticGraph]):
 
     kind: ClassVar[str] = "graph"
     proof: ClassVar[str] = "dk-graphs.md"
+    former_names: ClassVar[dict[str, str]] = {"mode": "mechanism"}
 
     order: int = parameter(Whole(1, 3), 2)
-    mode: str = parameter(OneOf(("auto", "sorted", "histogram", "grouped", "smooth")), "auto")
+    mechanism: str = parameter(OneOf(("auto", "sorted", "histogram", "grouped", "smooth")), "auto")
     delta: Number | None = parameter(OrNone(DELTA), None)
     cap: int | None = parameter(OrNone(Whole(1)), None)
     degree_share: Fraction | None = parameter(OrNone(SHARE), None)
@@ -97,10 +98,10 @@ class DKGraph(Method[Graph, SyntheticGraph]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in ("auto", *MODES[self.order]):
+        if self.mechanism not in ("auto", *MODES[self.order]):
             raise ValueError(
                 f"order {self.order} is measured by {' or '.join(map(repr, MODES[self.order]))}; "
-                f"got mode = {self.mode!r}"
+                f"got mechanism = {self.mechanism!r}"
             )
         self._check_variant()
         needs_delta = self._chosen == "smooth" or (self._published and self.order == 2)
@@ -115,7 +116,7 @@ class DKGraph(Method[Graph, SyntheticGraph]):
     def _check_variant(self) -> None:
         if not self._published:
             return
-        if self.order == 3 or self.mode != "auto":
+        if self.order == 3 or self.mechanism != "auto":
             raise ValueError("the published variant is of order 1 or 2, and has no other mode")
         if not self.accept_unproven:
             raise ValueError(
@@ -138,7 +139,7 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         """The mode that is used; the published variants have none of ours."""
         if self._published:
             return "published"
-        return MODES[self.order][0] if self.mode == "auto" else self.mode
+        return MODES[self.order][0] if self.mechanism == "auto" else self.mechanism
 
     @property
     def basis(self) -> Basis:

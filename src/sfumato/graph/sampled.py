@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.frames import ToFrame
 from sfumato.data.graph_names import Labels
 from sfumato.engines.errors import importing
 from sfumato.engines.memory_graph import MemoryGraph
@@ -31,7 +32,7 @@ SUFFIXES = (".csv", ".txt", ".tsv", ".parquet", ".graphml")
 
 
 @dataclass(frozen=True, eq=False)
-class SampledGraph:
+class SampledGraph(ToFrame):
     """A synthetic graph.
 
     Parameters
@@ -121,9 +122,10 @@ class SampledGraph:
         """
         from sfumato.data.frames import to_backend
 
-        return to_backend(self._frame(), backend)
+        return to_backend(self.to_polars(), backend)
 
-    def _frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
+        """Return the edges as a Polars frame."""
         import polars as pl
 
         columns: dict[str, Any] = dict(zip(("source", "target"), self.pairs.T, strict=True))
@@ -136,7 +138,7 @@ class SampledGraph:
     def csv(self) -> bytes:
         """Return the edges as CSV."""
         buffer = io.BytesIO()
-        self._frame().write_csv(buffer)
+        self.to_polars().write_csv(buffer)
         return buffer.getvalue()
 
     def write(self, path: str | Path) -> Path:
@@ -155,9 +157,9 @@ class SampledGraph:
             case ".csv":
                 place.write_bytes(self.csv())
             case ".txt" | ".tsv":
-                self._frame().write_csv(place, separator="\t", include_header=False)
+                self.to_polars().write_csv(place, separator="\t", include_header=False)
             case ".parquet":
-                self._frame().write_parquet(place)
+                self.to_polars().write_parquet(place)
             case ".graphml":
                 _library("networkx", "NetworkX").write_graphml(self.to_networkx(), place)
             case other:

@@ -41,7 +41,7 @@ class GraphStatistic(FormulaMethod[Graph]):
         `mean_degree`, `transitivity`, `modularity`.
     delta
         Needed by vectors whose noise follows the graph (`node_triangles`, `node_clustering`). With
-        `noise="smooth"` single numbers then get Laplace instead of Cauchy noise.
+        `mechanism="smooth"` single numbers then get Laplace instead of Cauchy noise.
     node
         What `v` stands for.
     groups
@@ -52,7 +52,7 @@ class GraphStatistic(FormulaMethod[Graph]):
         How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
     guess
         Public guesses at the values of the units, made without looking at the graph.
-    noise
+    mechanism
         `"smooth"` takes smooth bounds where `"auto"` takes a ladder.
     standard_error
         Whether to pay for a standard error where the size of a noise follows the graph: a fifth of
@@ -73,11 +73,12 @@ class GraphStatistic(FormulaMethod[Graph]):
     proof: ClassVar[str] = "expressions.md"
     example: ClassVar[dict[str, Any]] = {"expression": "edges ** 2"}
     small: ClassVar[str] = "numbers, at most as many as a formula has groups"
+    former_names: ClassVar[dict[str, str]] = {"noise": "mechanism"}
 
     delta: Number | None = parameter(OrNone(DELTA), None)
     node: Any = parameter(OrNone(Name()), None)
     groups: Any = parameter(OrNone(Groups()), None)
-    noise: str = parameter(OneOf(("auto", "smooth")), "auto")
+    mechanism: str = parameter(OneOf(("auto", "smooth")), "auto")
     standard_error: bool = parameter(Flag(), False)
 
     def loss(self) -> Loss:
@@ -107,7 +108,7 @@ class GraphStatistic(FormulaMethod[Graph]):
             public,
             node=self.node,
             groups=self.groups,
-            noise="told" if self.standard_error else self.noise,
+            noise="told" if self.standard_error else self.mechanism,
             approximate=self.delta is not None,
         )
 

@@ -9,20 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.graph_public import GraphPublic
 from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.sampled import Pairs, SampledGraph
 from sfumato.privacy.alike import Differences, compare
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
 from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["GraphModel", "SyntheticGraph", "drawn_sizes", "most_edges"]
 
@@ -66,7 +71,7 @@ class GraphModel(Protocol):
         """Return what the model keeps and what it does not, in a few plain sentences."""
 
 
-class SyntheticGraph(Release):
+class SyntheticGraph(Release, ToFrame):
     """A model of a private graph, from which any number of graphs is drawn.
 
     Parameters
@@ -99,21 +104,23 @@ class SyntheticGraph(Release):
         self.moved = moved
         self.notes = tuple(notes)
 
-    def sample(self, *, generator: np.random.Generator | None = None) -> SampledGraph:
+    def sample(
+        self, *, seed: int | None = None, generator: np.random.Generator | None = None
+    ) -> SampledGraph:
         """Return a graph drawn from the model.
 
         Parameters
         ----------
+        seed
+            A whole number, for a graph that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for a graph that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
 
         Notes
         -----
         Privacy: post-processing of the release; it costs nothing, however often it is done.
         """
-        return _drawn(
-            self.public, self.model, noise.generator() if generator is None else generator
-        )
+        return _drawn(self.public, self.model, choose_generator(seed, generator))
 
     @cached_property
     def graph(self) -> SampledGraph:
@@ -137,6 +144,10 @@ class SyntheticGraph(Release):
         moved = None if self.moved is None else float(self.moved)
         document = {"kind": self.model.kind, "moved": moved, **self.model.document()}
         return dict(shortened(document))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the edges of edges.csv as a Polars frame; `sample` draws other graphs."""
+        return self.graph.to_polars()
 
     def files(self) -> dict[str, bytes]:
         """Return the edges of one graph, and the model, from which more of them can be drawn."""

@@ -8,22 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.data.frames import ToFrame
 from sfumato.local.axes import AxisLaws, FlatLaw
 from sfumato.local.law import AnyLaw, Floats
 from sfumato.local.scores import share_intervals
 from sfumato.local.shares import Of, is_population, normal_quantile
 from sfumato.local.simplex import on_simplex
 
+if TYPE_CHECKING:
+    import polars as pl
+
 __all__ = ["ShareTable", "table_of_counts"]
 
 
 @dataclass(frozen=True, eq=False)
-class ShareTable:
+class ShareTable(ToFrame):
     """Which share of the people give each combination of answers, as far as reports tell.
 
     Parameters
@@ -120,6 +124,11 @@ class ShareTable:
         kept = [name for name in order if name in names]
         summed = self.estimates.sum(axis=away)
         return np.asarray(np.transpose(summed, [kept.index(name) for name in names]))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the shares as a Polars frame, with intervals and standard deviations."""
+        frame: pl.DataFrame = self.to_frame()
+        return frame
 
     def to_frame(
         self,

@@ -26,8 +26,8 @@ from sfumato.local.reports import Estimate, Reports
 from sfumato.local.scores import share_ends
 from sfumato.mechanisms.local_response import LocalResponse
 from sfumato.privacy import door
+from sfumato.privacy.arguments import LedgerLike
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import parameter
@@ -192,7 +192,7 @@ class Design(LocalMethod[Any, Any]):
         """Return plain JSON as the primitive says it."""
         return [tuple(one) if isinstance(one, list) else one for one in plain]
 
-    def perturb_all(self, codes: ArrayLike, ledger: Ledger | None = None) -> Reports:
+    def perturb_all(self, codes: ArrayLike, ledger: LedgerLike = None) -> Reports:
         """Return one report of each of many clients, drawn independently.
 
         Parameters

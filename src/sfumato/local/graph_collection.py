@@ -59,7 +59,7 @@ class GraphCollection(Method[Graph, CollectedGraph]):
     ----------
     epsilon
         Privacy loss for one edge.
-    noise
+    mechanism
         `"response"`: each pair is told truly with probability e^ε/(1 + e^ε), the best there is.
         `"laplace"`: by rounded Laplace noise of scale 1/ε, for comparison.
     variant
@@ -75,8 +75,9 @@ class GraphCollection(Method[Graph, CollectedGraph]):
 
     kind: ClassVar[str] = "graph"
     proof: ClassVar[str] = "graph-collection.md"
+    former_names: ClassVar[dict[str, str]] = {"noise": "mechanism"}
 
-    noise: str = parameter(OneOf(("response", "laplace")), "response")
+    mechanism: str = parameter(OneOf(("response", "laplace")), "response")
     variant: str = parameter(OneOf(("proved", "published")), "proved")
     accept_unproven: bool = parameter(Flag(), False)
 
@@ -98,7 +99,7 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         """Return the law of the reports."""
         loss = self.loss()
         assert isinstance(loss, PureDP)
-        epsilon = loss.epsilon if self.noise == "response" else laplace_epsilon(loss.epsilon)
+        epsilon = loss.epsilon if self.mechanism == "response" else laplace_epsilon(loss.epsilon)
         return RandomizedPairs(nodes=public.nodes, epsilon=epsilon)
 
     def check(self, public: GraphPublic) -> None:

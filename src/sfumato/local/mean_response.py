@@ -21,8 +21,8 @@ from sfumato.local.scores import normal_quantile, score_ends
 from sfumato.mechanisms.local_number import BitOfNumber, NumberResponse, PlaceOfNumber
 from sfumato.noise.expansions import enclose_exponential
 from sfumato.privacy import door
+from sfumato.privacy.arguments import LedgerLike
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Whole, parameter
@@ -118,7 +118,7 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         said = yield Ask(budget, self.primitive, Own(), "report")
         return Reports(self, said) if isinstance(said, np.ndarray) else said
 
-    def perturb_all(self, values: ArrayLike, ledger: Ledger | None = None) -> Reports:
+    def perturb_all(self, values: ArrayLike, ledger: LedgerLike = None) -> Reports:
         """Return one report of each of many clients, drawn independently.
 
         Parameters

@@ -21,8 +21,8 @@ from sfumato.local.survey import Item, Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.wire import line_of
 from sfumato.noise.choices import WordChoices
+from sfumato.privacy.arguments import LedgerLike, open_ledger
 from sfumato.privacy.documents import read_json
-from sfumato.privacy.ledger import Ledger
 
 __all__ = ["Respondent"]
 
@@ -43,14 +43,14 @@ class Respondent:
         The file of what was said before, for this person alone; it is made where there is none. It
         holds reports, not answers. Whoever loses it answers anew, and pays anew.
     ledger
-        The person's own account, with `unit="person"` and `relation="replace_one"`. Without one
-        nobody keeps the sum.
+        The person's own account or the path of its file, with `unit="person"` and
+        `relation="replace_one"`. Without one nobody keeps the sum.
     """
 
-    def __init__(self, memory: str | Path, ledger: Ledger | None = None) -> None:
+    def __init__(self, memory: str | Path, ledger: LedgerLike = None) -> None:
         # Through whatever link it is named, one memory has one lock.
         self.path = Path(memory).resolve()
-        self.ledger = ledger
+        self.ledger = open_ledger(ledger)
 
     def __repr__(self) -> str:
         return f"Respondent({str(self.path)!r})"

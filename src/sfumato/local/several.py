@@ -30,8 +30,8 @@ from sfumato.local.subset import SubsetSelection
 from sfumato.local.unary import UnaryEncoding
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.privacy import door
+from sfumato.privacy.arguments import LedgerLike
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
 from sfumato.privacy.parameters import Constraint, Flag, OneOf, is_list, parameter, read_text
@@ -252,7 +252,7 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
             return RecordReports(self, public.clients, reports)
         return {name: design._plain([one])[0] for name, (design, one) in told.items()}
 
-    def perturb_all(self, codes: ArrayLike, ledger: Ledger | None = None) -> RecordReports:
+    def perturb_all(self, codes: ArrayLike, ledger: LedgerLike = None) -> RecordReports:
         """Return the reports of many clients, drawn independently.
 
         Parameters

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato.data.frames import ToFrame
 from sfumato.local.law import AnyLaw, Floats, MatrixLaw
 from sfumato.local.scores import normal_quantile, require_level, share_intervals
 from sfumato.local.simplex import on_simplex
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Of", "Shares", "Summary", "normal_quantile", "require_level"]
 
@@ -50,7 +54,7 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class Shares(ToFrame):
     """Which share of the people hold each answer, as far as their reports tell.
 
     Parameters
@@ -192,6 +196,11 @@ class Shares:
             Summary(answer, float(share), float(low), float(high))
             for answer, share, (low, high) in zip(self.answers, self.estimates, ends, strict=True)
         ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the shares as a Polars frame, with intervals and standard deviations."""
+        frame: pl.DataFrame = self.to_frame()
+        return frame
 
     def to_frame(
         self,

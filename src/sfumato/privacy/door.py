@@ -22,6 +22,7 @@ from sfumato import noise
 from sfumato.noise import bits
 from sfumato.privacy import registry
 from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts, check_headline, record_limit
+from sfumato.privacy.arguments import find_public, open_ledger, require_private
 from sfumato.privacy.budget import (
     _KEY,
     Budget,
@@ -42,6 +43,7 @@ from sfumato.privacy.transcript import Entry as TranscriptEntry
 from sfumato.privacy.unsaved import Kept, Reserve
 
 if TYPE_CHECKING:
+    from sfumato.privacy.arguments import LedgerLike
     from sfumato.privacy.ledger import Entry, Ledger
     from sfumato.privacy.method import AnyMethod, InteractiveMethod, LocalMethod
     from sfumato.privacy.session import Session
@@ -500,7 +502,7 @@ def run(
 def release(
     method: AnyMethod,
     data: Any,
-    ledger: Ledger | None,
+    ledger: LedgerLike,
     *,
     kind: str = "release",
     reserve: Callable[[int], None] | None = None,
@@ -518,6 +520,8 @@ def release(
         them; called before anything is booked or measured.
     """
     refuse_broken_fork()
+    require_private(data, kind=method.kind, verb=kind)
+    ledger = open_ledger(ledger)
     data = narrowed(method, data)
     recipe = prepare(method, data.public)
     sizes = try_out(recipe)
@@ -581,25 +585,28 @@ def recover(ledger: Ledger, number: int) -> Release:
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
     refuse_broken_fork()
-    public = narrowed(method, public)
+    public = narrowed(method, find_public(public, kind=method.kind, verb="rehearse"))
     recipe = prepare(method, public)
     transcript = run(method, public.made_up(rows, generator), Sampler())
     return build(recipe, transcript.marked(REHEARSED), time=now(), ledger=None)
 
 
-def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: Ledger | None) -> Session:
+def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: LedgerLike) -> Session:
     """Book the total of a session and open its budget."""
     from sfumato.privacy.session import Session
 
     refuse_broken_fork()
+    require_private(data, kind=method.kind, verb="open")
+    ledger = open_ledger(ledger)
     recipe = prepare(method, data.public)
     booking = Booking(method, data, ledger, "session", room=len(recipe.facts))
     budget, account = _opened(method, data.public, Sampler(), booked=booking.booked)
     return Session(method, data, recipe, budget, account, booking)
 
 
-def perturb(method: LocalMethod[Any, Any], value: Any, ledger: Ledger | None) -> Any:
+def perturb(method: LocalMethod[Any, Any], value: Any, ledger: LedgerLike) -> Any:
     """Randomise one client's own value and return the report."""
+    ledger = open_ledger(ledger)
     data = method.own(value)
     recipe = prepare(method, data.public)
     if not bits().private:

@@ -16,6 +16,7 @@ from typing import Any
 from sfumato.noise.exact import briefly
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
+from sfumato.privacy.notebook import show_facts
 from sfumato.privacy.rounding import exp_up, round_up
 
 __all__ = [
@@ -157,6 +158,13 @@ class Guarantee:
             f"{self.loss}{also} for any one {self.unit} {self.relation.words}{but}, "
             f"{self.basis}, {composed}"
         )
+
+    def __repr__(self) -> str:
+        return f"<Guarantee: {self}>"
+
+    def _repr_html_(self) -> str:
+        facts = [("guarantee", self), ("in words", self.words()), ("proof", self.proof or "none")]
+        return show_facts("privacy guarantee", facts)
 
     def words(self, *, checked: bool = True) -> str:
         """Return the promise in plain words, for a report or an ethics board.

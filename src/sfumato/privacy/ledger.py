@@ -37,6 +37,7 @@ from sfumato.privacy.ledger_account import (
 from sfumato.privacy.ledger_store import Event, Gone, LedgerError, Reading, Store
 from sfumato.privacy.ledger_terms import BudgetExceeded, Terms
 from sfumato.privacy.loss import Loss, loss_from_json, zero
+from sfumato.privacy.notebook import show_facts, show_table
 from sfumato.privacy.unsaved import Kept, all_kept
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ __all__ = ["Binding", "BudgetExceeded", "Digest", "Entry", "Ledger", "LedgerErro
 Digest: TypeAlias = Callable[[bytes], bytes]
 
 _SHORTEST_DIGEST = 16
+#: How many bookings a notebook shows: the last ones.
+_SHOWN = 10
 
 
 class Ledger:
@@ -144,6 +147,26 @@ class Ledger:
             f"Ledger({str(self.path)!r}, allow={terms.allow}, unit={terms.unit}, "
             f"relation={terms.relation})"
         )
+
+    def _repr_html_(self) -> str:
+        entries = self.history()
+        facts = [
+            ("allowed", self.allow),
+            ("spent", self.spent),
+            ("left", self.remaining),
+            ("unit", self.unit),
+            ("relation", self.relation),
+            ("bookings", len(entries)),
+        ]
+        account = show_facts(f"Ledger {self.path}", facts)
+        if not entries:
+            return account
+        rows = [
+            (entry.number, entry.time, entry.kind, entry.method, entry.charged, entry.status)
+            for entry in entries[-_SHOWN:]
+        ]
+        head = ("entry", "time", "kind", "method", "charged", "status")
+        return account + show_table("Last bookings", head, rows)
 
     @property
     def path(self) -> Path:

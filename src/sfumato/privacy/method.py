@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVa
 
 from sfumato.privacy import door, registry
 from sfumato.privacy.accounts import record_limit
+from sfumato.privacy.arguments import check_parameters, takes_public
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
-from sfumato.privacy.parameters import Epsilon, parameter, parse_parameters, read_parameters
+from sfumato.privacy.parameters import (
+    Epsilon,
+    parameter,
+    parse_parameters,
+    read_parameters,
+    rename_former,
+)
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.primitive import plain
 from sfumato.privacy.program import DoesNotFollow, Program
@@ -24,8 +31,8 @@ from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import Transcript
 
 if TYPE_CHECKING:
+    from sfumato.privacy.arguments import LedgerLike
     from sfumato.privacy.budget import Budget
-    from sfumato.privacy.ledger import Ledger
     from sfumato.privacy.session import Session
 
 
@@ -94,12 +101,26 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     #: Why releases are small whatever is declared; empty where plans state their sizes.
     small: ClassVar[str] = ""
 
+    #: What parameters were called before → what they are called; saved releases may say either.
+    former_names: ClassVar[dict[str, str]] = {}
+
     epsilon: Number = parameter(Epsilon())
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__ or hasattr(cls, "kind"):
             registry.register(f"{cls.kind}.{cls.__name__}", cls)
+        for name in {"plan", "guarantee"} & set(vars(cls)):
+            setattr(cls, name, takes_public(vars(cls)[name]))
+
+    def __new__(cls, *given: Any, **parameters: Any) -> Self:
+        """Answer a call that cannot be meant before the dataclass does, with what to write."""
+        check_parameters(cls, given, parameters)
+        return super().__new__(cls)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        # Copies and pickles make the object anew, and a method is never made without epsilon.
+        return (), {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __post_init__(self) -> None:
         parse_parameters(self)
@@ -120,8 +141,9 @@ class Method(ABC, Generic[DataT, ReleaseT]):
 
     @classmethod
     def from_parameters(cls, document: dict[str, Any]) -> Self:
-        """Return the method with the parameters that `parameters` wrote."""
-        return cls(**read_parameters([item.name for item in fields(cls)], document))
+        """Return the method with the parameters that `parameters` wrote, now or earlier."""
+        present = rename_former(cls.former_names, document)
+        return cls(**read_parameters([item.name for item in fields(cls)], present))
 
     @classmethod
     def example_public(cls, relation: Relation | None = None, max_rows: int | None = None) -> Any:
@@ -163,6 +185,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Return the loss for one record, and its relation, in which the budget is opened."""
         return record_limit(self.working_loss(), public)
 
+    @takes_public
     def guarantee(self, public: Any) -> Guarantee:
         """Return what a release of data with this public part will promise."""
         headline, working = self.loss(), self.working_loss()
@@ -214,7 +237,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Return the program that made a transcript: for most methods, the only one they have."""
         return self.program(public, budget)
 
-    def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
+    def release(self, data: DataT, ledger: LedgerLike = None) -> ReleaseT:
         """Release the data once.
 
         Parameters
@@ -222,8 +245,8 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         data
             The private data.
         ledger
-            The account in which the loss is booked before the data are touched. Without one the
-            guarantee says that it was not composed with other releases.
+            The account in which the loss is booked before the data are touched, or the path of its
+            file. Without one the guarantee says that it was not composed with other releases.
         """
         release: ReleaseT = door.release(self, data, ledger)
         return release
@@ -291,11 +314,11 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
             answers.append((yield from self.answer(public, budget, parsed, number)))
         return self.collect(public, questions, answers)
 
-    def release(self, data: DataT, ledger: Ledger | None = None) -> ReleaseT:
+    def release(self, data: DataT, ledger: LedgerLike = None) -> ReleaseT:
         """Refuse: a session is opened, asked and closed."""
         raise TypeError(f"{type(self).__name__} answers questions; call open, then ask")
 
-    def open(self, data: DataT, ledger: Ledger | None = None) -> Session:
+    def open(self, data: DataT, ledger: LedgerLike = None) -> Session:
         """Open a session; its whole loss is booked now, whatever is asked later."""
         return door.open_session(self, data, ledger)
 
@@ -316,7 +339,7 @@ class LocalMethod(Method[DataT, ReleaseT]):
         example: Any = cls.example_method(1, None)
         return example.public
 
-    def perturb(self, value: Any, ledger: Ledger | None = None) -> Any:
+    def perturb(self, value: Any, ledger: LedgerLike = None) -> Any:
         """Return a randomised report of one's own value."""
         return door.perturb(self, value, ledger)
 

@@ -60,6 +60,16 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
+def _listed(value: Any) -> Sequence[Any]:
+    """Return a list as it is and a text as a list of one; nothing else is a list."""
+    if isinstance(value, str):
+        return (value,)
+    if not is_list(value):
+        raise TypeError
+    items: Sequence[Any] = value
+    return items
+
+
 class Constraint(ABC):
     """What a parameter may be."""
 
@@ -219,15 +229,13 @@ class Text(Constraint):
 
 @dataclass(frozen=True)
 class Names(Constraint):
-    """A list of distinct column names."""
+    """A list of distinct column names; one name may stand for a list of one."""
 
     allowed = "a non-empty list of distinct column names"
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """Return the names as a tuple."""
-        if not is_list(value):
-            raise TypeError
-        names = tuple(read_text(name) for name in value)
+        names = tuple(read_text(name) for name in _listed(value))
         if not names or len(set(names)) != len(names):
             raise ValueError
         return names
@@ -246,15 +254,13 @@ class Name(Constraint):
 
 @dataclass(frozen=True)
 class Labels(Constraint):
-    """A list of distinct values of a column, as their labels."""
+    """A list of distinct values of a column, as their labels; one text may stand for a list."""
 
     allowed = "a non-empty list of distinct values of the target, such as ['yes']"
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """Return the labels as a tuple of text."""
-        if not is_list(value):
-            raise TypeError
-        labels = tuple(_label(item) for item in value)
+        labels = tuple(_label(item) for item in _listed(value))
         if not labels or len(set(labels)) != len(labels):
             raise ValueError
         return labels
@@ -275,7 +281,7 @@ def _label(value: Any) -> str:
 
 @dataclass(frozen=True)
 class NameSets(Constraint):
-    """A list of distinct sets of column names."""
+    """A list of distinct sets of column names; one name stands for a set, or a list, of one."""
 
     allowed = (
         "a non-empty list of distinct sets of column names, such as [('age', 'sex'), ('age',)]"
@@ -283,9 +289,7 @@ class NameSets(Constraint):
 
     def parse(self, value: Any) -> tuple[tuple[str, ...], ...]:
         """Return the sets as a tuple of tuples."""
-        if not is_list(value):
-            raise TypeError
-        sets = tuple(Names().parse((item,) if isinstance(item, str) else item) for item in value)
+        sets = tuple(Names().parse(item) for item in _listed(value))
         if not sets or len({frozenset(item) for item in sets}) != len(sets):
             raise ValueError
         return sets
@@ -330,3 +334,19 @@ def read_parameters(names: Sequence[str], document: Mapping[str, Any]) -> dict[s
     if unknown:
         raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(names)}")
     return dict(document)
+
+
+def rename_former(former: Mapping[str, str], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a document under the names that they have now.
+
+    Parameters
+    ----------
+    former
+        What parameters were called before, and what they are called now.
+    document
+        The parameters. One that is there under both names keeps both, and so is refused as unknown.
+    """
+    return {
+        former[name] if name in former and former[name] not in document else name: value
+        for name, value in document.items()
+    }

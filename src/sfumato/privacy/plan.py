@@ -13,6 +13,7 @@ from sfumato.privacy.escaping import escape
 from sfumato.privacy.figures import figure
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
+from sfumato.privacy.notebook import show_table
 
 #: From so many bytes of files or of memory on, a plan states how much room a release takes.
 LARGE_FILES, LARGE_MEMORY = 80 * 10**6, 400 * 10**6
@@ -142,6 +143,18 @@ class Plan:
                 lines.append("  " + "  ".join("-" * width for width in widths))
         lines += ["", *(f"  {escape(note)}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        steps = len(self.steps)
+        return f"<Plan of {self.method}: {self.guarantee}; {steps} step{'s' * (steps != 1)}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, ...]] = [
+            (step.what, step.loss, step.noise, step.error) for step in self.steps
+        ]
+        rows += [("note", "", "", note) for note in self.notes]
+        head = ("what", "loss", "noise", "expected error")
+        return show_table(f"Plan of {self.method}: {self.guarantee}", head, rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""

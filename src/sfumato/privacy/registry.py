@@ -6,6 +6,7 @@ catalogue, or a class the user's program defined. A file can never cause an impo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -47,3 +48,39 @@ def resolve(name: str) -> type[Any]:
             "defines it first"
         )
     return _classes[name]
+
+
+def command_name(method: str | type[Any]) -> str:
+    """Return what the command line calls a method: `table.PrivBayes` is `privbayes`.
+
+    Parameters
+    ----------
+    method
+        The method's class, or its name in certificates.
+    """
+    name = method if isinstance(method, str) else method.__name__
+    return name.rpartition(".")[2].lower()
+
+
+def find_method(given: str, names: Iterable[str]) -> str:
+    """Return the name in certificates of the method that somebody means.
+
+    Case and hyphens do not matter: `privbayes`, `priv-bayes`, `PrivBayes` and `table.PrivBayes` are
+    one method.
+
+    Parameters
+    ----------
+    given
+        How the method was called.
+    names
+        The names, as in certificates, of the methods there are to choose from.
+    """
+    from sfumato.privacy.arguments import suggest
+
+    known = {command_name(name): name for name in names}
+    plain = given.strip().lower().replace("-", "").replace("_", "")
+    found = known.get(command_name(plain))
+    if found is None or plain not in (found.lower(), command_name(found)):
+        hint = suggest(command_name(plain), known)
+        raise ValueError(f"there is no method {given!r}{hint or '.'} There are {', '.join(known)}")
+    return found

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.noise.exact import briefly
 from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.notebook import show_facts
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.transcript import Transcript
 from sfumato.sections import Picture, Section
@@ -70,6 +72,25 @@ class Release(ABC):
         origin = self._provenance
         told = "" if origin is None else f" by {origin.method.name}, {origin.guarantee}"
         return f"<{self.kind}{told}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, with parameters, time and booking."""
+        if self._provenance is None:
+            return show_facts(self.kind, [])
+        origin = self._provenance
+        method = origin.method
+        parameters = ", ".join(
+            f"{item.name}={briefly(getattr(method, item.name))}" for item in fields(method)
+        )
+        booked = None if origin.ledger is None else origin.ledger["reference"]
+        facts = [
+            ("method", f"{method.name}({parameters})"),
+            ("guarantee", origin.guarantee),
+            ("in words", origin.guarantee.words()),
+            ("made", origin.time),
+            ("booked", booked or "in no ledger"),
+        ]
+        return show_facts(self.kind, facts)
 
     @property
     def provenance(self) -> Provenance:

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, durable, keys, registry
 from sfumato.privacy.alike import Differences, compare, surplus
+from sfumato.privacy.arguments import LedgerLike, open_ledger
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.parameters import rename_former
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.release import Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, TRANSCRIPT_FILES, Transcript
@@ -348,7 +350,7 @@ def verify(
     path: str | Path,
     *,
     key: str | Path | None = None,
-    ledger: Ledger | None = None,
+    ledger: LedgerLike = None,
     report: bool = True,
 ) -> Verification:
     """Check a saved release: files, signature, books, and the release itself, rebuilt.
@@ -363,11 +365,12 @@ def verify(
     key
         The public key the signature must belong to; without one any valid signature passes.
     ledger
-        The ledger in which the release should be booked.
+        The ledger in which the release should be booked, or the path of its file.
     report
         Whether the page of the release, if there is one, is drawn again and compared.
     """
     refuse_broken_fork()
+    book = open_ledger(ledger)
     folder = Path(path)
     content, document, files = _read(folder)
     checks = [
@@ -393,12 +396,12 @@ def verify(
     checks += _checked_files(release, document, files)
     if report and (folder / REPORT).exists() and all(check.passed for check in checks):
         checks.append(_checked("report", lambda: _check_page(folder, release, document, checks)))
-    if ledger is not None:
-        checks.append(_guarded("ledger", lambda: _booked(document, release, ledger)))
+    if book is not None:
+        checks.append(_guarded("ledger", lambda: _booked(document, release, book)))
     elif release.provenance.ledger is not None:
         words = f"note: no ledger was given, so that {release.guarantee.ledger} was not looked up"
         checks.append(Check("ledger", True, words, remark=True))
-    booked = ledger is not None and checks[-1].passed
+    booked = book is not None and checks[-1].passed
     return Verification(tuple(checks), release, booked)
 
 
@@ -460,7 +463,9 @@ def _stated(
     expected |= {name: document[name] for name in ("versions", "code")}
     expected["files"] = {name: digest(files[name]) for name in sorted(mine) if name in files}
     own = {name: pretty(part) for name, part in expected.items()}
-    told = {name: pretty(document[name]) for name in own}
+    method = type(release.provenance.method)
+    present = rename_former(method.former_names, document["parameters"])
+    told = {name: pretty(document[name]) for name in own} | {"parameters": pretty(present)}
     # The figures of a plan are computed; all else is exact.
     loose = ("plan",)
     found = compare(

@@ -162,7 +162,7 @@ def _sums(method: RobustLinearRegression, public: TablePublic) -> PublishedSums:
     return PublishedSums(
         design=method.design(public),
         epsilon=epsilon,
-        shares=PUBLISHED_SHARES if method.split is None else Parts(*method.split),
+        shares=PUBLISHED_SHARES if method.moment_shares is None else Parts(*method.moment_shares),
         rows=rows if method.clip is None else float(Fraction(method.clip)),
         answers=answers if method.bound is None else float(Fraction(method.bound)),
     )

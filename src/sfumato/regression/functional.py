@@ -157,7 +157,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
         place of a category in the declared list, which needs far less noise where there are many.
     intercept
         Whether the model has a constant term.
-    ridge
+    add_ridge
         Whether four standard deviations of the noise are added to the curvature.
 
     Notes
@@ -169,6 +169,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
 
     kind: ClassVar[str] = "table"
     proof: ClassVar[str] = "functional-mechanism.md"
+    former_names: ClassVar[dict[str, str]] = {"ridge": "add_ridge"}
 
     target: str = parameter(Name())
     positive: Any = parameter(OrNone(Labels()), None)
@@ -176,7 +177,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
     ratio: Number = parameter(Ratio(), 1)
     categories: str = parameter(OneOf(("indicators", "places")), "indicators")
     intercept: bool = parameter(Flag(), True)
-    ridge: bool = parameter(Flag(), True)
+    add_ridge: bool = parameter(Flag(), True)
 
     @classmethod
     def example_method(cls, epsilon: Number, public: TablePublic, **more: Any) -> Self:
@@ -273,7 +274,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
             # The coefficients of the logistic objective are kept eightfold.
             matrix, linear = matrix / 8, linear / 8
         deviations = layout.deviations(noise) / (1 if self.positive is None else 8)
-        weights = minimiser(matrix, linear, deviations, ridge=self.ridge)
+        weights = minimiser(matrix, linear, deviations, ridge=self.add_ridge)
         return RegressionModel(
             public,
             layout.design,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.frames import columns_of, names_of
+from sfumato.data.frames import ToFrame, columns_of, names_of
 from sfumato.data.table import TablePublic
 from sfumato.data.weights import WEIGHTS, WeightTable
 from sfumato.engines.coding import MISSING, OTHER, Dates
@@ -24,6 +24,9 @@ from sfumato.regression.coefficients import COEFFICIENTS, Coefficients
 from sfumato.regression.design import INTERCEPT, UNORDERED, Design
 from sfumato.regression.own_units import fine_features, own_units
 from sfumato.sections import Section
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["OFFSET", "Interval", "RegressionModel"]
 
@@ -49,7 +52,7 @@ class Interval:
     high: Floats
 
 
-class RegressionModel(Release):
+class RegressionModel(Release, ToFrame):
     """A linear model of one column by the others, or a logistic one of two classes.
 
     Parameters
@@ -222,6 +225,10 @@ class RegressionModel(Release):
         if self.offset:
             names, weights = [*names, (OFFSET, "")], np.append(weights, self.offset)
         return WeightTable(names, weights)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the coefficients in the columns' own units as a Polars frame."""
+        return self.coefficients.frame()
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file, and in another what they add in own units."""

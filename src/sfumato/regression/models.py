@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.frames import ToFrame
 from sfumato.data.weights import weight_file
 from sfumato.privacy.release import Release
 from sfumato.regression.model import RegressionModel
@@ -20,7 +21,7 @@ __all__ = ["RegressionModels"]
 MOST_LINES = 40
 
 
-class RegressionModels(Release):
+class RegressionModels(Release, ToFrame):
     """A linear model of each of several columns by the same others.
 
     Parameters
@@ -51,7 +52,8 @@ class RegressionModels(Release):
 
         return pl.DataFrame({name: model.predict(frame) for name, model in self.models.items()})
 
-    def _frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
+        """Return the weights of all models as a Polars frame."""
         import polars as pl
 
         lines = [
@@ -66,7 +68,7 @@ class RegressionModels(Release):
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file."""
-        return weight_file(self._frame())
+        return weight_file(self.to_polars())
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

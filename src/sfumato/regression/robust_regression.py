@@ -56,8 +56,8 @@ class RobustLinearRegression(LinearMethod):
     ----------
     clip
         Where entries of rows are clipped, in multiples of their usual size; by default, as with
-        `bound` and `split`, what does best on made-up data of the same public size.
-    split
+        `bound` and `moment_shares`, what does best on made-up data of the same public size.
+    moment_shares
         How the matrix of second moments, the products with the response and the square of the
         response share the loss.
     engine
@@ -84,11 +84,12 @@ class RobustLinearRegression(LinearMethod):
     """
 
     proof: ClassVar[str] = "robust-regression.md"
+    former_names: ClassVar[dict[str, str]] = {"split": "moment_shares"}
 
     radius: Number = parameter(Multiple(), 2)
     rows: Any = parameter(OneOf(("clip", "unit", "weigh")), "clip")
     clip: Number | None = parameter(OrNone(Multiple()), None)
-    split: Any = parameter(OrNone(Shares()), None)
+    moment_shares: Any = parameter(OrNone(Shares()), None)
     engine: str = parameter(OneOf(ENGINES), "noise_aware")
     calibration: str = parameter(OneOf(("tight", "seed")), "tight")
     variant: str = parameter(OneOf(("proved", "published")), "proved")
@@ -129,7 +130,7 @@ class RobustLinearRegression(LinearMethod):
 
     def _thresholds(self, setting: Setting, filled: int) -> Thresholds:
         """Return the thresholds that were given, and the best ones for the others."""
-        split = None if self.split is None else Parts(*self.split)
+        split = None if self.moment_shares is None else Parts(*self.moment_shares)
         if self.calibration == "seed":
             split = published_split(split or PUBLISHED_SHARES)
         if self.clip is not None and self.bound is not None and split is not None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.alphabet import Symbol
+from sfumato.data.frames import ToFrame
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.sequence.published import csv, string_text, used_words
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["FrequentStrings"]
 
@@ -17,7 +21,7 @@ __all__ = ["FrequentStrings"]
 MOST_DRAWN = 60
 
 
-class FrequentStrings(Release):
+class FrequentStrings(Release, ToFrame):
     """Strings that are among the most frequent, in the order in which they were chosen.
 
     Parameters
@@ -52,8 +56,8 @@ class FrequentStrings(Release):
             raise ValueError(f"k must be from 1 to the {len(self.strings)} strings; got {k}")
         return [self.public.labels(string) for string in self.strings[:k]]
 
-    def files(self) -> dict[str, bytes]:
-        """Return the strings as CSV."""
+    def to_polars(self) -> pl.DataFrame:
+        """Return the strings, the most frequent first, as a Polars frame."""
         import polars as pl
 
         columns = [
@@ -61,7 +65,11 @@ class FrequentStrings(Release):
             pl.Series("string", [string_text(self.public, s) for s in self.strings], pl.String),
             pl.Series("symbols", [len(string) for string in self.strings], pl.Int64),
         ]
-        return {"strings.csv": csv(pl.DataFrame(columns))}
+        return pl.DataFrame(columns)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the strings as CSV."""
+        return {"strings.csv": csv(self.to_polars())}
 
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato import noise
 from sfumato.data.alphabet import Symbol
+from sfumato.data.frames import ToFrame
 from sfumato.data.sequences import SequencesPublic
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.sequence.best_first import most_frequent
 from sfumato.sequence.generation import LONGER, generate
 from sfumato.sequence.published import DECIMALS, csv, string_text, used_words
 from sfumato.sequence.suffix_model import SuffixModel
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["SequenceModel"]
 
@@ -29,7 +33,7 @@ MOST_ROWS = 10**7
 LARGEST_SAMPLED = 10_000
 
 
-class SequenceModel(Release):
+class SequenceModel(Release, ToFrame):
     """A Markov model of sequences, of contexts of different lengths.
 
     Parameters
@@ -108,6 +112,7 @@ class SequenceModel(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         longest: int | None = None,
     ) -> list[list[Symbol]]:
@@ -117,8 +122,10 @@ class SequenceModel(Release):
         ----------
         rows
             How many; by default as many as the release counts.
+        seed
+            A whole number, for sequences that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for sequences that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         longest
             A sequence of this many symbols is cut; by default ten times the length limit, and
             10,000 at most unless the limit is more.
@@ -136,7 +143,7 @@ class SequenceModel(Release):
         longest = self._longest() if longest is None else longest
         if longest < 0:
             raise ValueError(f"longest must not be negative; got {longest}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         symbols, lengths = generate(self.model, rows, longest, generator)
         labels = np.array([*self.public.alphabet, None], dtype=object)[symbols].tolist()
         edges = [0, *np.cumsum(lengths).tolist()]
@@ -145,12 +152,8 @@ class SequenceModel(Release):
     def _longest(self) -> int:
         return max(min(LONGER * self.limit, LARGEST_SAMPLED), self.limit)
 
-    def files(self) -> dict[str, bytes]:
-        """Return the contexts with what follows them, and the most frequent strings, as CSV."""
-        return {"contexts.csv": self._contexts, "top.csv": self._top}
-
-    @cached_property
-    def _contexts(self) -> bytes:
+    def to_polars(self) -> pl.DataFrame:
+        """Return the contexts and the counts of what follows them as a Polars frame."""
         import polars as pl
 
         public, model = self.public, self.model
@@ -160,7 +163,15 @@ class SequenceModel(Release):
             pl.Series("context", texts, pl.String),
             *(pl.Series(name, model.histograms[:, j]) for j, name in enumerate([*names, "end"])),
         ]
-        return csv(pl.DataFrame(columns))
+        return pl.DataFrame(columns)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the contexts with what follows them, and the most frequent strings, as CSV."""
+        return {"contexts.csv": self._contexts, "top.csv": self._top}
+
+    @cached_property
+    def _contexts(self) -> bytes:
+        return csv(self.to_polars())
 
     @cached_property
     def _top(self) -> bytes:

@@ -67,7 +67,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         clearly exceeds this.
     levels
         The most symbols a context may have; by default as many as the limit, and 100 at most.
-    noise
+    variant
         `"tight"` for the smallest noise on splits that is proved, `"paper"` for the published one.
     repair
         `"shrink"` draws noisy histograms towards those of shorter contexts, as far as noise
@@ -83,11 +83,12 @@ class SuffixTree(SequenceMethod[SequenceModel]):
 
     proof: ClassVar[str] = "suffix-tree.md"
     example: ClassVar[dict[str, Any]] = {"levels": 2, "largest_limit": 8}
+    former_names: ClassVar[dict[str, str]] = {"noise": "variant"}
 
     tree_share: Number | None = parameter(OrNone(SHARE), None)
     threshold: int = parameter(Whole(0, 2**53), 0)
     levels: int | None = parameter(OrNone(Whole(0, 2**20)), None)
-    noise: Literal["tight", "paper"] = parameter(OneOf(("tight", "paper")), "tight")
+    variant: Literal["tight", "paper"] = parameter(OneOf(("tight", "paper")), "tight")
     repair: Literal["shrink", "clip"] = parameter(OneOf(("shrink", "clip")), "shrink")
 
     def check(self, public: SequencesPublic) -> None:
@@ -120,7 +121,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
             sensitivity=limit,
             threshold=self.threshold,
             relation=relation,
-            noise=self.noise,
+            noise=self.variant,
         )
 
     def plan(self, public: SequencesPublic) -> Plan:

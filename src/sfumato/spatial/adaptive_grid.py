@@ -54,7 +54,7 @@ class AdaptiveGrid(SpatialMethod):
         Cells of the coarse grid along both axes, or one number for each. By default a quarter of
         what `UniformGrid` takes, and at least 10, where n is the number of points, or, where that
         is private, a noisy count of them that costs a fiftieth of epsilon.
-    share
+    coarse_share
         The share of what counts that goes to the coarse grid.
 
     Notes
@@ -69,9 +69,10 @@ class AdaptiveGrid(SpatialMethod):
 
     proof: ClassVar[str] = "adaptive-grid.md"
     example: ClassVar[dict[str, Any]] = {"cells": 2}
+    former_names: ClassVar[dict[str, str]] = {"share": "coarse_share"}
 
     cells: Any = parameter(OrNone(GridShape()), None)
-    share: Number = parameter(SHARE, Fraction(1, 2))
+    coarse_share: Number = parameter(SHARE, Fraction(1, 2))
 
     def check(self, public: PointsPublic) -> None:
         """Raise unless the points lie in a plane and a declared grid fits them."""
@@ -91,7 +92,7 @@ class AdaptiveGrid(SpatialMethod):
     def _shares(self, public: PointsPublic) -> tuple[Fraction, Fraction]:
         """Return the shares of the budget that the coarse and the fine counts get."""
         left = 1 - SIZE_SHARE if self._counts_rows(public) else Fraction(1)
-        coarse = Fraction(self.share)
+        coarse = Fraction(self.coarse_share)
         return left * coarse, left * (1 - coarse)
 
     def _noises(self, public: PointsPublic) -> tuple[CountNoise, CountNoise]:
@@ -172,7 +173,7 @@ class AdaptiveGrid(SpatialMethod):
         if self.cells is None:
             points, rest = yield from count_points(public, budget)
         shape, noises = self.shape(public, points), self._noises(public)
-        share = Fraction(self.share)
+        share = Fraction(self.coarse_share)
         first, second = rest.split([COARSE, FINE], [share, 1 - share])
         coarse = yield Ask(first, replace(noises[0], shape=shape), GridCounts(shape), COARSE)
         inner = self.inner(public, coarse)

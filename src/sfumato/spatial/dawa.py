@@ -45,7 +45,7 @@ class DAWA(SpatialMethod):
     cells
         Cells along every axis, a power of two. By default as many as keep the grid at 2^20 cells
         or less.
-    share
+    partition_share
         The share of epsilon that chooses the buckets.
 
     Notes
@@ -67,9 +67,10 @@ class DAWA(SpatialMethod):
 
     proof: ClassVar[str] = "dawa.md"
     example: ClassVar[dict[str, Any]] = {"cells": 4}
+    former_names: ClassVar[dict[str, str]] = {"share": "partition_share"}
 
     cells: int | None = parameter(OrNone(Whole(1)), None)
-    share: Number = parameter(SHARE, Fraction(1, 4))
+    partition_share: Number = parameter(SHARE, Fraction(1, 4))
 
     def check(self, public: PointsPublic) -> None:
         """Raise where the grid does not fit the points, or is not a power of two."""
@@ -96,7 +97,7 @@ class DAWA(SpatialMethod):
         return DyadicPartition(
             cells=1 << (self.bits(public) * public.dimensions),
             sensitivity=Fraction(2 if relation is Relation.REPLACE_ONE else 1),
-            epsilon=limit.share(Fraction(self.share)).epsilon,
+            epsilon=limit.share(Fraction(self.partition_share)).epsilon,
         )
 
     def _noises(
@@ -104,7 +105,7 @@ class DAWA(SpatialMethod):
     ) -> dict[int, CountNoise]:
         """Return the noise on each level that is counted."""
         limit, relation = self.record_budget(public)
-        rest = limit.share(1 - Fraction(self.share))
+        rest = limit.share(1 - Fraction(self.partition_share))
         return {
             level: count_noise((tree.widths[level],), rest.share(share), relation)
             for level, share in shares.items()
@@ -114,7 +115,7 @@ class DAWA(SpatialMethod):
         """Return what buckets and counts will cost, as far as it can be told."""
         self.check(public)
         limit, relation = self.record_budget(public)
-        choosing = Fraction(self.share)
+        choosing = Fraction(self.partition_share)
         choice = self._choice(public)
         flat = count_noise((1,), limit.share(1 - choosing), relation)
         counted = count_step(
@@ -135,7 +136,7 @@ class DAWA(SpatialMethod):
 
     def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
         """Ask for the buckets, then for the counts of some levels of the tree over them."""
-        bits, choosing = self.bits(public), Fraction(self.share)
+        bits, choosing = self.bits(public), Fraction(self.partition_share)
         first, second = budget.split([PARTITION, COUNTS], [choosing, 1 - choosing])
         cells = CurveCounts(public.dimensions, bits)
         lengths = yield Ask(first, self._choice(public), cells, PARTITION)

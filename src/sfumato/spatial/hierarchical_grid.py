@@ -37,7 +37,7 @@ class HierarchicalGrid(SpatialMethod):
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person); every level gets the same share.
-    branching
+    fan_out
         Into how many parts a level cuts every axis of a cell of the level before. By default 8 in
         two dimensions, 64 in one, and as many in more as keep the finest grid below 2^20 cells.
     levels
@@ -57,9 +57,10 @@ class HierarchicalGrid(SpatialMethod):
     """
 
     proof: ClassVar[str] = "hierarchical-grid.md"
-    example: ClassVar[dict[str, Any]] = {"branching": 2, "levels": 2}
+    example: ClassVar[dict[str, Any]] = {"fan_out": 2, "levels": 2}
+    former_names: ClassVar[dict[str, str]] = {"branching": "fan_out"}
 
-    branching: int | None = parameter(OrNone(Whole(2)), None)
+    fan_out: int | None = parameter(OrNone(Whole(2)), None)
     levels: int | None = parameter(OrNone(Whole(1)), None)
 
     def check(self, public: PointsPublic) -> None:
@@ -80,8 +81,8 @@ class HierarchicalGrid(SpatialMethod):
         levels = self.levels
         if levels is None:
             levels = max(min(3, DEFAULT_BITS // dimensions), 1)
-        if self.branching is not None:
-            return self.branching, levels
+        if self.fan_out is not None:
+            return self.fan_out, levels
         branching = DEFAULT_BRANCHING.get(dimensions, 2**DEFAULT_BITS)
         while branching > 2 and branching ** (levels * dimensions) > 2**DEFAULT_BITS:
             # From far away by halves, then one by one.
@@ -100,7 +101,7 @@ class HierarchicalGrid(SpatialMethod):
 
     def trial(self) -> Self:
         """Return a method whose grids are small."""
-        return replace(self, branching=2, levels=None if self.levels is None else 1)
+        return replace(self, fan_out=2, levels=None if self.levels is None else 1)
 
     def plan(self, public: PointsPublic) -> Plan:
         """Return what the counts will cost and how good they will be."""

@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.points import PointsPublic
+from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.spatial.cells import Cells
 from sfumato.spatial.geojson import feature_collection, geojson_bytes
 from sfumato.spatial.published import (
-    cells_csv,
-    points_csv,
+    cells_frame,
+    csv,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ MOST_DENSITIES = 2**26
 MOST_FEATURES = 20_000
 
 
-class SpatialHistogram(Release):
+class SpatialHistogram(Release, ToFrame):
     """Noisy counts of the cells that tile the domain of private points.
 
     Parameters
@@ -157,6 +159,7 @@ class SpatialHistogram(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         backend: str = "polars",
     ) -> Any:
@@ -169,8 +172,10 @@ class SpatialHistogram(Release):
         ----------
         rows
             How many; by default as many as are published.
+        seed
+            A whole number, for points that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for points that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         backend
             `"polars"`, `"pandas"` or `"pyarrow"`.
 
@@ -185,7 +190,7 @@ class SpatialHistogram(Release):
         rows = self.points if rows is None else rows
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         drawn = self._draw(rows, generator)
         frame = pl.DataFrame(
             [pl.Series(name, drawn[axis]) for axis, name in enumerate(self.public.names)]
@@ -218,11 +223,15 @@ class SpatialHistogram(Release):
         frame: pl.DataFrame = self.sample(generator=noise.generator(seed))
         return frame
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the cells as a Polars frame: both edges on each axis, and the count."""
+        return cells_frame(self.public.names, self.cells)
+
     @cached_property
     def _files(self) -> dict[str, bytes]:
         files = {
-            "cells.csv": cells_csv(self.public.names, self.cells),
-            "points.csv": points_csv(self.published),
+            "cells.csv": csv(self.to_polars()),
+            "points.csv": csv(self.published),
         }
         if self._has_geojson:
             files["cells.geojson"] = geojson_bytes(self.geojson())

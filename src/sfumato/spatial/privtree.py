@@ -62,7 +62,7 @@ class PrivTree(SpatialMethod):
         negative, so that the first levels take nothing off. The published algorithm has 0.
     levels
         How often a cell can be split at most; by default as often as the points' grid allows.
-    noise
+    variant
         `"tight"`, or `"paper"` for the larger noise of the publication.
     counts
         `"tree"` counts larger parts of the tree as well and settles all counts against each
@@ -77,12 +77,13 @@ class PrivTree(SpatialMethod):
 
     proof: ClassVar[str] = "spatial-privtree.md"
     example: ClassVar[dict[str, Any]] = {"levels": 2}
+    former_names: ClassVar[dict[str, str]] = {"noise": "variant"}
 
     tree_share: Number = parameter(SHARE, Fraction(3, 10))
     fan_out: int | None = parameter(OrNone(Whole(2, 256)), None)
     threshold: int | None = parameter(OrNone(Whole(-LARGEST_COUNT, LARGEST_COUNT)), None)
     levels: int | None = parameter(OrNone(Whole(1)), None)
-    noise: Noise = parameter(OneOf(("tight", "paper")), "tight")
+    variant: Noise = parameter(OneOf(("tight", "paper")), "tight")
     counts: str = parameter(OneOf(("tree", "leaves")), "tree")
 
     def check(self, public: PointsPublic) -> None:
@@ -102,7 +103,7 @@ class PrivTree(SpatialMethod):
             levels=most if self.levels is None else min(self.levels, most),
             threshold=0 if self.threshold is None else self.threshold,
             relation=relation,
-            noise=self.noise,
+            noise=self.variant,
         )
         if self.threshold is not None:
             return plain

@@ -16,20 +16,21 @@ from sfumato.spatial.cells import Cells
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COUNT_DECIMALS", "cells_csv", "points_csv"]
+__all__ = ["COUNT_DECIMALS", "cells_frame", "csv"]
 
 #: Published counts are rounded to this many decimals, far below the noise.
 COUNT_DECIMALS = 3
 
 
-def _csv(frame: pl.DataFrame) -> bytes:
+def csv(frame: pl.DataFrame) -> bytes:
+    """Return a frame as CSV."""
     buffer = io.BytesIO()
     frame.write_csv(buffer)
     return buffer.getvalue()
 
 
-def cells_csv(names: Sequence[str], cells: Cells) -> bytes:
-    """Return the cells as CSV: both edges on each axis, and the count.
+def cells_frame(names: Sequence[str], cells: Cells) -> pl.DataFrame:
+    """Return the cells as a Polars frame: both edges on each axis, and the count.
 
     Parameters
     ----------
@@ -45,9 +46,4 @@ def cells_csv(names: Sequence[str], cells: Cells) -> bytes:
         series.append(pl.Series(f"{name}_from", np.ascontiguousarray(cells.boxes[:, axis, 0])))
         series.append(pl.Series(f"{name}_to", np.ascontiguousarray(cells.boxes[:, axis, 1])))
     series.append(pl.Series("count", np.round(cells.counts, COUNT_DECIMALS) + 0.0))
-    return _csv(pl.DataFrame(series))
-
-
-def points_csv(points: pl.DataFrame) -> bytes:
-    """Return synthetic points as CSV."""
-    return _csv(points)
+    return pl.DataFrame(series)

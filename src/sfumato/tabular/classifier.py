@@ -7,17 +7,20 @@ are the same everywhere, and so that private records can be counted by them with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.frames import columns_of, names_of
+from sfumato.data.frames import ToFrame, columns_of, names_of
 from sfumato.data.table import TablePublic
 from sfumato.data.weights import WeightTable
 from sfumato.engines.intake import Recipe, take
 from sfumato.privacy.release import Release
 from sfumato.tabular.features import Task
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Classifier", "direction"]
 
@@ -43,7 +46,7 @@ def direction(weights: Floats) -> Integers64:
     return whole
 
 
-class Classifier(Release):
+class Classifier(Release, ToFrame):
     """A linear rule for one target.
 
     Parameters
@@ -112,6 +115,10 @@ class Classifier(Release):
     @property
     def _table(self) -> WeightTable:
         return WeightTable(self.task.features.names(self.public), self.weights)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the weights as a Polars frame."""
+        return self._table.frame()
 
     def files(self) -> dict[str, bytes]:
         """Return the weights in one CSV file."""

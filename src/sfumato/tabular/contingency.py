@@ -44,7 +44,7 @@ class Contingency(TableMethod[SyntheticTable]):
         Privacy loss for one unit of the table (row or person).
     delta
         If given, Gaussian noise and an (epsilon, delta) guarantee.
-    clip
+    repair
         What is done with negative cells: `"project"` takes the closest table without any;
         `"table"` clips and rescales the cells; `"marginal"` keeps them, and clips and rescales
         whatever marginal is asked for, so that marginals are better but need not agree.
@@ -57,8 +57,9 @@ class Contingency(TableMethod[SyntheticTable]):
     """
 
     proof: ClassVar[str] = "contingency.md"
+    former_names: ClassVar[dict[str, str]] = {"clip": "repair"}
 
-    clip: str = parameter(OneOf(("project", "table", "marginal")), "project")
+    repair: str = parameter(OneOf(("project", "table", "marginal")), "project")
 
     def check(self, public: TablePublic) -> None:
         """Raise where the whole table is too large."""
@@ -141,7 +142,7 @@ class Contingency(TableMethod[SyntheticTable]):
         total: float,
     ) -> Model:
         """Return the model that treats negative cells as was asked for."""
-        if self.clip == "marginal":
+        if self.repair == "marginal":
             return SignedModel(public.sizes, counts, total)
-        cells = probabilities(counts, total, clip=self.clip == "table")
+        cells = probabilities(counts, total, clip=self.repair == "table")
         return DenseModel(public.sizes, cells)

@@ -56,7 +56,7 @@ class MWEM(TableMethod[SyntheticTable]):
         How many columns each marginal has.
     rounds
         How many marginals are measured; by default twice the number of columns, or all there are.
-    selection
+    selection_share
         The share of a round that its choice gets; 1/2 in the paper.
     answer
         `"last"` releases the weights after the last round; `"average"` the mean over all rounds, as
@@ -71,10 +71,11 @@ class MWEM(TableMethod[SyntheticTable]):
 
     proof: ClassVar[str] = "mwem.md"
     example: ClassVar[dict[str, Any]] = {"rounds": 2}
+    former_names: ClassVar[dict[str, str]] = {"selection": "selection_share"}
 
     ways: int = parameter(Whole(1), 2)
     rounds: int | None = parameter(OrNone(Whole(1, 10_000)), None)
-    selection: Number = parameter(SHARE, Fraction(3, 10))
+    selection_share: Number = parameter(SHARE, Fraction(3, 10))
     answer: str = parameter(OneOf(("last", "average")), "last")
 
     def check(self, public: TablePublic) -> None:
@@ -206,7 +207,7 @@ class Rounds:
     def choice_share(self) -> Fraction:
         """The share of one choice; nothing where there is only one candidate."""
         alone = self.candidates == 1
-        return Fraction(0) if alone else self._round * Fraction(self.method.selection)
+        return Fraction(0) if alone else self._round * Fraction(self.method.selection_share)
 
     @property
     def table_share(self) -> Fraction:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
 from sfumato.mechanisms.count_noise import CountNoise
+from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.tabular.counting import margin
@@ -49,7 +50,7 @@ def common_total(tables: Sequence[NDArray[np.float64]], variances: Sequence[floa
     return float(weights @ totals / weights.sum())
 
 
-class NoisyTables(Release):
+class NoisyTables(Release, ToFrame):
     """Counts for combinations of columns: non-negative and of one total.
 
     Parameters
@@ -142,8 +143,9 @@ class NoisyTables(Release):
         """Return the 95 % margin of the noise on a cell of a released table."""
         return self._margin(number, frozenset(self.sets[number]))
 
-    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
+    def counts(self, columns: str | Sequence[str]) -> NDArray[np.float64]:
         """Return released counts as an array with one axis a column, in the order asked for."""
+        columns = read_names(columns)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
@@ -154,7 +156,7 @@ class NoisyTables(Release):
         kept = [column for column in held if column in wanted]
         return np.asarray(np.transpose(table, [kept.index(column) for column in wanted]))
 
-    def marginal(self, columns: Sequence[str], *, backend: str = "polars") -> Any:
+    def marginal(self, columns: str | Sequence[str], *, backend: str = "polars") -> Any:
         """Return released counts as a frame, with the margin of each.
 
         Parameters
@@ -173,7 +175,7 @@ class NoisyTables(Release):
         """
         from sfumato.data.frames import to_backend
 
-        return to_backend(self._frame(columns), backend)
+        return to_backend(self._frame(read_names(columns)), backend)
 
     def _frame(self, columns: Sequence[str]) -> pl.DataFrame:
         import polars as pl
@@ -195,6 +197,7 @@ class NoisyTables(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         backend: str = "polars",
     ) -> Any:
@@ -207,8 +210,10 @@ class NoisyTables(Release):
         ----------
         rows
             How many; by default as many as the release counts.
+        seed
+            A whole number, for rows that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for rows that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         backend
             `"polars"`, `"pandas"` or `"pyarrow"`.
 
@@ -220,7 +225,7 @@ class NoisyTables(Release):
             rows = round(self.total)
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         names, sizes = self.public.columns, self.public.sizes
         pairs = {
             pair: self.counts([names[pair[0]], names[pair[1]]])
@@ -238,10 +243,20 @@ class NoisyTables(Release):
 
     def files(self) -> dict[str, bytes]:
         """Return the tables in one long CSV file, and a codebook of the columns."""
-        return {"marginals.csv": self._long(), "codebook.csv": codebook(self.public)}
+        return {"marginals.csv": csv(self._long(), DECIMALS), "codebook.csv": codebook(self.public)}
 
-    def _long(self) -> bytes:
-        """Return all tables in one CSV: the table's name, up to k columns and values, the count."""
+    def to_polars(self) -> pl.DataFrame:
+        """Return the counts with their margins as a Polars frame.
+
+        A single table has the columns' values beside the counts, as `marginal` has them. Several
+        are in one long table, as in marginals.csv.
+        """
+        if len(self.sets) > 1:
+            return self._long()
+        return self._frame([self.public.columns[column] for column in self.sets[0]])
+
+    def _long(self) -> pl.DataFrame:
+        """Return all tables in one: the table's name, up to k columns and values, the count."""
         import polars as pl
 
         cells = [table.size for table in self.tables]
@@ -253,7 +268,7 @@ class NoisyTables(Release):
         counts = np.concatenate([table.ravel() for table in self.tables])
         series.append(pl.Series("count", np.round(counts, DECIMALS)))
         series.append(pl.Series("margin", np.repeat(margins, cells)))
-        return csv(pl.DataFrame(series), DECIMALS)
+        return pl.DataFrame(series)
 
     def _place(self, place: int, cells: Sequence[int]) -> list[pl.Series]:
         """Return the name and the value that every cell has in one place of its table's columns."""

@@ -76,7 +76,7 @@ class PrivateERM(ClassifyingMethod):
     tune
         Costs to choose from, each tried on a part of the records; `cost` is then not used. Costs
         that a small epsilon makes the same are tried once.
-    calibration
+    variant
         How the loss is shared by noise and curvature: `"tight"` proves and spends less than the
         paper does on curvature; `"published"` is the paper's way, which can be noisier at a larger
         epsilon; `"larger"` is the paper's with that repaired.
@@ -91,10 +91,11 @@ class PrivateERM(ClassifyingMethod):
 
     proof: ClassVar[str] = "objective-perturbation.md"
     small: ClassVar[str] = "one number per feature"
+    former_names: ClassVar[dict[str, str]] = {"calibration": "variant"}
 
     cost: Number = parameter(Cost(), 1)
     tune: Any = parameter(OrNone(Costs()), None)
-    calibration: str = parameter(OneOf(("tight", "larger", "published")), "tight")
+    variant: str = parameter(OneOf(("tight", "larger", "published")), "tight")
 
     def check(self, public: TablePublic) -> None:
         """Raise where the target is unknown or epsilon is too small for any fit."""
@@ -122,7 +123,7 @@ class PrivateERM(ClassifyingMethod):
                 loss,
                 1 / cost,
                 relation,
-                calibration=self.calibration,  # type: ignore[arg-type]
+                calibration=self.variant,  # type: ignore[arg-type]
             )
             for label, cost in costs.items()
         }

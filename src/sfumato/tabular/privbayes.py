@@ -78,7 +78,7 @@ class PrivBayes(BinningMethod):
     theta
         Tables are as large as leaves the average count of a cell at this many times its noise; 6
         by default.
-    split
+    network_share
         The share of the budget that chooses the network; 3/10 by default.
     degree
         For binary columns: the number of parents, instead of what `theta` says.
@@ -112,13 +112,14 @@ class PrivBayes(BinningMethod):
 
     proof: ClassVar[str] = "privbayes.md"
     example: ClassVar[dict[str, Any]] = {"cells": 6}
+    former_names: ClassVar[dict[str, str]] = {"split": "network_share"}
     #: The share of the budget that the number of rows gets where it is private and needed.
     rows_share: ClassVar[Fraction] = Fraction(1, 100)
 
     score: str = parameter(OneOf(("auto", "I", "F", "R")), "auto")
     encoding: str = parameter(OneOf(tuple(ENCODINGS)), "hierarchical")
     theta: Number | None = parameter(OrNone(Positive()), None)
-    split: Number | None = parameter(OrNone(SHARE), None)
+    network_share: Number | None = parameter(OrNone(SHARE), None)
     degree: int | None = parameter(OrNone(Whole(0)), None)
     cells: int | None = parameter(OrNone(Whole(1)), None)
     repair: str | None = parameter(OrNone(OneOf(Repairs)), None)
@@ -130,7 +131,7 @@ class PrivBayes(BinningMethod):
         pinned = {
             "delta": self.delta,
             "theta": self.theta,
-            "split": self.split,
+            "network_share": self.network_share,
             "repair": self.repair,
         }
         given = [name for name, value in pinned.items() if value is not None]
@@ -169,11 +170,11 @@ class PrivBayes(BinningMethod):
                 "add/remove; use variant='proved', declare relation = \"replace_one\", or set "
                 "accept_unproven=True for a comparison that promises nothing"
             )
-        if self.counts_rows(public) and self.network_share + self.rows_share >= 1:
+        if self.counts_rows(public) and self.network_part + self.rows_share >= 1:
             raise ValueError(
-                f"split must leave a share for the tables: the network takes "
-                f"{float(self.network_share):.4g} and the number of rows "
-                f"{float(self.rows_share):.4g}; choose a smaller split"
+                f"network_share must leave a share for the tables: the network takes "
+                f"{float(self.network_part):.4g} and the number of rows "
+                f"{float(self.rows_share):.4g}; choose a smaller one"
             )
         columns = self.columns(public)
         if not columns.binary and self.degree is not None:
@@ -204,10 +205,10 @@ class PrivBayes(BinningMethod):
         return Fraction(self.theta if self.theta is not None else 3 if self.published else 6)
 
     @property
-    def network_share(self) -> Fraction:
+    def network_part(self) -> Fraction:
         """The share of the budget that chooses the network, where there is a choice."""
-        if self.split is not None:
-            return Fraction(self.split)
+        if self.network_share is not None:
+            return Fraction(self.network_share)
         return Fraction(1, 2) if self.published else Fraction(3, 10)
 
     @property
@@ -248,7 +249,7 @@ class PrivBayes(BinningMethod):
         number = len(columns.members)
         if number < 2:
             return None
-        share = 1 - self.network_share - (self.rows_share if self.counts_rows(public) else 0)
+        share = 1 - self.network_part - (self.rows_share if self.counts_rows(public) else 0)
         if columns.binary:
             degree = self._degree(public, rows, number, share)
             return DegreeGrowth.capped(number, degree) if degree else None
@@ -396,15 +397,15 @@ class PrivBayes(BinningMethod):
                 nodes.append(candidates[0])
                 continue
             # A step without a choice leaves its share to those that follow.
-            share = self.network_share / steps
+            share = self.network_part / steps
             if not self.published:
-                share = (self.network_share - spent) / (steps + 1 - len(nodes))
+                share = (self.network_part - spent) / (steps + 1 - len(nodes))
             choice = self.choice(public, score, candidates, share, rows)
             label = f"column {len(nodes) + 1} with its parents"
             chosen = yield Ask(budget, choice, NodeScores(scoring, candidates), label)
             nodes.append(candidates[chosen])
             spent += share
-        return self.network_share if self.published else spent, nodes
+        return self.network_part if self.published else spent, nodes
 
     def _measure_tables(
         self,

@@ -45,7 +45,7 @@ def plan_of(method: PrivBayes, public: TablePublic, about: int | None) -> Plan:
     network = _network_step(method, public, growth, known)
     rest = 1 - (method.rows_share if counted else Fraction(0))
     if network.loss != zero(type(network.loss)):
-        rest -= method.network_share
+        rest -= method.network_part
     steps += [network, _tables_step(method, public, growth, rest, about, known)]
     return Plan(
         method=method.name,
@@ -85,7 +85,7 @@ def _network_step(
         return PlanStep(
             what="the network", loss=loss, noise="none", error=why, figures={"margin": math.inf}
         )
-    loss = method.working_loss().share(method.network_share)
+    loss = method.working_loss().share(method.network_part)
     if growth is None:
         error, short, spread = f"not known: {_UNKNOWN}", math.inf, "private choices"
     else:
@@ -94,7 +94,7 @@ def _network_step(
         # One candidate stands for all: of two values, or of the largest table that is allowed.
         sample = [Node(0, ((1, 0),))] * many
         rows = public.rows if not method.published else (public.rows or 0)
-        choice = method.choice(public, score, sample, method.network_share / (number - 1), rows)
+        choice = method.choice(public, score, sample, method.network_part / (number - 1), rows)
         # P(a choice falls short by t) ≤ candidates · exp(−rate · t), solved for 1/20.
         short = math.log(20 * many) / float(choice.rate) / score.steps
         error = f"each at most {short:,.4g} rows of score {score.letter} short, 19 times in 20"

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
+from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
 from sfumato.engines.memory import code_type
+from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.tabular.joined import Join, joins
@@ -87,7 +89,7 @@ class NoisyTable:
         return 1.959963984540054 * self.deviation * math.sqrt(added)
 
 
-class SyntheticTable(Release):
+class SyntheticTable(Release, ToFrame):
     """A model of a table, from which rows are drawn.
 
     Parameters
@@ -167,8 +169,9 @@ class SyntheticTable(Release):
         declared = self.public.rows if self.public.rows is not None else self.public.rows_about
         return min(round(self.total), max(MOST_ROWS, 2 * (declared or 0)))
 
-    def counts(self, columns: Sequence[str]) -> NDArray[np.float64]:
+    def counts(self, columns: str | Sequence[str]) -> NDArray[np.float64]:
         """Return the model's counts as an array with one axis a column, in the order asked for."""
+        columns = read_names(columns)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
@@ -180,17 +183,17 @@ class SyntheticTable(Release):
             )
         return self.total * self.model.marginal(wanted)
 
-    def margin(self, columns: Sequence[str]) -> float | None:
+    def margin(self, columns: str | Sequence[str]) -> float | None:
         """Return the 95 % margin of the noise on a count, `None` where none was measured.
 
         19 times in 20 the noise that was added to the count, in the measured table that tells it
         best, is no larger. It says nothing about where the model is too simple.
         """
-        wanted = frozenset(self.public.schema.indices(columns))
+        wanted = frozenset(self.public.schema.indices(read_names(columns)))
         margins = [table.margin(self.public.sizes, wanted) for table in self.tables]
         return min((size for size in margins if size is not None), default=None)
 
-    def marginal(self, columns: Sequence[str], *, backend: str = "polars") -> Any:
+    def marginal(self, columns: str | Sequence[str], *, backend: str = "polars") -> Any:
         """Return the model's counts for a combination of columns as a frame.
 
         Parameters
@@ -211,6 +214,7 @@ class SyntheticTable(Release):
 
         from sfumato.data.frames import to_backend
 
+        columns = read_names(columns)
         counts = self.counts(columns)
         size = self.margin(columns)
         shown = None if size is None else round(size, DECIMALS)
@@ -229,6 +233,7 @@ class SyntheticTable(Release):
         self,
         rows: int | None = None,
         *,
+        seed: int | None = None,
         generator: np.random.Generator | None = None,
         backend: str = "polars",
     ) -> Any:
@@ -238,8 +243,10 @@ class SyntheticTable(Release):
         ----------
         rows
             How many; by default as many as are published.
+        seed
+            A whole number, for rows that can be drawn again; fresh otherwise.
         generator
-            A NumPy generator, for rows that can be drawn again; fresh otherwise.
+            A NumPy generator in place of a seed.
         backend
             `"polars"`, `"pandas"` or `"pyarrow"`.
 
@@ -251,7 +258,7 @@ class SyntheticTable(Release):
             rows = self.rows
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
-        generator = noise.generator() if generator is None else generator
+        generator = choose_generator(seed, generator)
         return self.public.frame(self.model.draw(rows, generator), generator, backend)
 
     @cached_property
@@ -267,6 +274,10 @@ class SyntheticTable(Release):
     def published(self) -> pl.DataFrame:
         """The rows of synthetic.csv, drawn with bits that follow from the transcript."""
         return self._published[1]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows of synthetic.csv as a Polars frame; `sample` draws others."""
+        return self.published
 
     @property
     def published_codes(self) -> NDArray[np.unsignedinteger[Any]]:
