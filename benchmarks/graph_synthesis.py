@@ -40,8 +40,13 @@ from sfumato.graph.clustered import ClusteredGraph
 from sfumato.graph.dk_graph import DKGraph
 from sfumato.graph.dk_series import degrees_of, joint_degrees
 from sfumato.graph.joint_degrees import joint_graph
-from sfumato.graph.kronecker import Features, KroneckerModel, fit_initiator, power_of
-from sfumato.graph.kronecker_graph import KroneckerGraph
+from sfumato.graph.kronecker_graph import (
+    Features,
+    KroneckerGraph,
+    KroneckerModel,
+    fit_initiator,
+    power_of,
+)
 from sfumato.graph.rewiring import rewired, toward_triangles
 from sfumato.graph.spectrum import Spectrum
 from sfumato.graph.stub_matching import matched_graph

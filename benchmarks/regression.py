@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 import regression_data as data
 import sfumato as sf
-from sfumato.evaluate.regression_metrics import concordance, spearman
+from sfumato.evaluate.regression import concordance, spearman
 
 Floats = NDArray[np.float64]
 

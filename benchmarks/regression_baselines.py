@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.regression.quadratic import minimiser
+from sfumato.regression.functional import minimiser
 
 __all__ = ["functional", "output_perturbation", "perturbed_statistics"]
 

@@ -32,8 +32,7 @@ import sfumato as sf
 import tabular_data as data
 from sfumato import noise
 from sfumato.attacks import ModelInversion
-from sfumato.data.table import Table
-from sfumato.data.without import without_columns
+from sfumato.data.table import Table, without_columns
 
 FOLDS = 5
 TRAINING = 32_561

@@ -23,14 +23,13 @@ import regression_baselines as baselines
 import sfumato as sf
 from regression_data import DRUGS, drug_responses, fold, normalised, order, synthetic
 from regression_search import published_search
-from sfumato.evaluate.regression_metrics import r_squared, spearman
+from sfumato.evaluate.regression import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.queries import published_scales
 from sfumato.published.robust_regression import PUBLISHED_THRESHOLDS, advi_compat
 from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
-from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.robust_sensitivity import Parts
-from sfumato.regression.robust_statistics import published_split
+from sfumato.regression.robust_estimator import Clipped, noise_aware
+from sfumato.regression.robust_statistics import Parts, published_split
 from sfumato.regression.robust_thresholds import (
     PUBLISHED_SHARES,
     Thresholds,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.published.queries import normalised
-from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_statistics import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 
 __all__ = ["published_search"]

@@ -63,10 +63,10 @@ METHODS = {
 PUBLIC_PARTS = {
     "graph": "sfumato.data.graph_public:GraphPublic",
     "neighbours": "sfumato.local.edge_response:NeighboursPublic",
-    "number": "sfumato.local.own_number:NumberPublic",
+    "number": "sfumato.local.client_data:NumberPublic",
     "points": "sfumato.data.points_public:PointsPublic",
-    "record": "sfumato.local.record:RecordPublic",
-    "report": "sfumato.local.own:AnswerPublic",
+    "record": "sfumato.local.client_data:RecordPublic",
+    "report": "sfumato.local.client_data:AnswerPublic",
     "respondent": "sfumato.local.survey_answers:RespondentPublic",
     "sequences": "sfumato.data.sequences_public:SequencesPublic",
     "table": "sfumato.data.table:TablePublic",

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.attacks import ModelInversion
 from sfumato.attacks.additive import additive
-from sfumato.data.without import without_columns
+from sfumato.data.table import without_columns
 from sfumato.evaluate.regression import evaluate
 
 FILE = Path(os.environ.get("SFUMATO_DATA", "")) / "tabular" / "adult_uci.csv.xz"

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.attacks.guessing import SumLaw, likeliest, output_chances
+from sfumato.attacks.model_inversion import SumLaw, likeliest, output_chances
 
 NOTHING = SumLaw.of([], [], generator=np.random.default_rng(0))
 

@@ -10,13 +10,12 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.attacks import ModelInversion
 from sfumato.attacks.additive import additive
+from sfumato.attacks.knowledge import Values
 from sfumato.attacks.outcome import Inversion, InversionOutcome, Quality
-from sfumato.attacks.values import Values
 from sfumato.evaluate.warning import WARNING
 from sfumato.mechanisms.expression.release import StatisticRelease
 from sfumato.report.model_inversion import inversion_page, save_inversion
-from sfumato.tabular.classifier import Classifier
-from sfumato.tabular.features import Task
+from sfumato.tabular.classifier import Classifier, Task
 
 SCHEMA = sf.Schema.from_dict(
     {

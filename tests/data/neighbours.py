@@ -29,8 +29,8 @@ from sfumato.data.alphabet import Alphabet
 from sfumato.data.frames import column_of
 from sfumato.data.points import Points, read_points
 from sfumato.data.schema import Column, Schema
-from sfumato.data.sequence_files import SequenceFile
 from sfumato.data.sequence_reading import Coded, coded_sequences
+from sfumato.data.sequences import SequenceFile
 from sfumato.data.table import Table, read_table
 from sfumato.engines.coding import Booleans, Categories, Coding, Dates, Integers, Numbers, Reals
 from sfumato.engines.errors import DataError

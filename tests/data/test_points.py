@@ -21,7 +21,7 @@ from sfumato.audit.neighbours import random_pair
 from sfumato.data import DataError, Public
 from sfumato.data.points import Points, PointsPublic, read_points
 from sfumato.engines import duckdb as duckdb_module
-from sfumato.engines import point_file
+from sfumato.engines import point_intake
 
 UNIT = [(0.0, 1.0), (0.0, 1.0)]
 SECRET = 0.471147114711
@@ -471,8 +471,8 @@ def write_both(folder, frame):
 
 def test_files_give_the_same_points_in_memory_and_by_duckdb(tmp_path, monkeypatch):
     monkeypatch.setattr(duckdb_module, "CHUNK", 2048)
-    monkeypatch.setattr(point_file, "RUN", 1500)
-    monkeypatch.setattr(point_file, "SPACING", 100)
+    monkeypatch.setattr(point_intake, "RUN", 1500)
+    monkeypatch.setattr(point_intake, "SPACING", 100)
     generator = np.random.default_rng(5)
     size = 9000
     frame = pl.DataFrame(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sfumato.engines import bits
 from sfumato.engines import memory as memory_module
+from sfumato.engines.batch_counts import counted_together
 from sfumato.engines.bits import is_small, small_tables
 from sfumato.engines.memory import CodeTable, code_type
-from sfumato.engines.together import counted_together
 
 sizes_of = st.lists(st.sampled_from([1, 2, 2, 3, 5, 12, 200]), min_size=1, max_size=5).map(tuple)
 

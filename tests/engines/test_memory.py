@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.engines import Counts
 from sfumato.engines import memory as memory_module
-from sfumato.engines.condense import distinct_rows
-from sfumato.engines.cover import cover
-from sfumato.engines.memory import CodeTable, code_type
+from sfumato.engines.distinct_rows import distinct_rows
+from sfumato.engines.memory import CodeTable, code_type, cover
 
 
 def random_table(rows: int, sizes: tuple[int, ...], seed: int = 0) -> CodeTable:

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engines import PointCounts, point_file
+from sfumato.engines import PointCounts, point_intake
 from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
-from sfumato.engines.point_file import sorted_keys
+from sfumato.engines.point_intake import sorted_keys
 
 
 def in_cell(point, axes, prefix, length) -> bool:
@@ -143,19 +143,19 @@ def test_keys_cannot_be_written_to():
 )
 def test_keys_are_sorted_in_pieces_of_any_length(chunks, run, spacing):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(point_file, "RUN", run)
-        patch.setattr(point_file, "SPACING", spacing)
+        patch.setattr(point_intake, "RUN", run)
+        patch.setattr(point_intake, "SPACING", spacing)
         found = sorted_keys(np.array(chunk, dtype=np.uint64) for chunk in chunks)
     assert found.tolist() == sorted(key for chunk in chunks for key in chunk)
 
 
 def test_no_piece_is_much_longer_than_a_run_however_skewed_the_keys_are(monkeypatch):
-    monkeypatch.setattr(point_file, "RUN", 1000)
-    monkeypatch.setattr(point_file, "SPACING", 10)
+    monkeypatch.setattr(point_intake, "RUN", 1000)
+    monkeypatch.setattr(point_intake, "SPACING", 10)
     lengths = []
-    write = point_file.KeyFile.write
+    write = point_intake.KeyFile.write
     monkeypatch.setattr(
-        point_file.KeyFile, "write", lambda f, keys: (lengths.append(len(keys)), write(f, keys))
+        point_intake.KeyFile, "write", lambda f, keys: (lengths.append(len(keys)), write(f, keys))
     )
     generator = np.random.default_rng(3)
     skewed = (2.0 ** generator.uniform(0, 60, 9_000)).astype(np.uint64)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engines import SequenceCounts
-from sfumato.engines.context_walk import children_of
-from sfumato.engines.memory_sequences import MemorySequences, symbol_type
+from sfumato.engines.memory_sequences import MemorySequences, children_of, symbol_type
 
 A, B, END, START = 0, 1, 2, 3
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evaluate import sides
+from sfumato.evaluate import paired_counts
 from sfumato.evaluate import table as tables
 from sfumato.evaluate.association import associations, cramers_v
 from sfumato.evaluate.classifiers import mistakes, train_and_test
@@ -57,7 +57,7 @@ def test_two_ways_of_counting_the_distance_agree(table, release):
     for name, other in [("age", "sex"), ("age", "smoker"), ("sex", "smoker")]:
         columns = table.public.schema.indices([name, other])
         (truth,) = table.counts.marginals([columns])
-        (rows,) = sides.side_of(release).marginals([columns])
+        (rows,) = paired_counts.side_of(release).marginals([columns])
         direct.append(tables.total_variation(truth, rows))
     outcome = evaluate(table, release, ways=(2,))
     found = {d.columns: d.total_variation for d in outcome.by_ways[0].distances}
@@ -66,7 +66,7 @@ def test_two_ways_of_counting_the_distance_agree(table, release):
 
 def test_batches_do_not_change_the_distances(table, release, monkeypatch):
     whole = average_total_variation(table, release, ways=2)
-    monkeypatch.setattr(sides, "BATCH", 10)
+    monkeypatch.setattr(paired_counts, "BATCH", 10)
     assert average_total_variation(table, release, ways=2) == whole
 
 

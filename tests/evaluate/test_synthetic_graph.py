@@ -10,17 +10,16 @@ import pytest
 from sfumato import noise
 from sfumato.data.graph import Graph
 from sfumato.evaluate.graph import WARNING, evaluate_graph
+from sfumato.evaluate.graph_pictures import draw_comparison
 from sfumato.evaluate.synthetic_graph import (
     LISTED,
     compare,
     degree_distances,
     joint_degree_distance,
 )
-from sfumato.evaluate.synthetic_graph_pictures import draw_comparison
 from sfumato.graph.dk_graph import DKGraph
 from sfumato.graph.dk_series import JointDegrees, joint_degrees
-from sfumato.graph.kronecker import Initiator, kronecker_pairs
-from sfumato.graph.kronecker_graph import KroneckerGraph
+from sfumato.graph.kronecker_graph import Initiator, KroneckerGraph, kronecker_pairs
 from sfumato.graph.sampled import SampledGraph
 from sfumato.graph.spectrum import Spectrum
 from tests.graph.graphs import graph

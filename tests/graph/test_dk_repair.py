@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.graph.apportioning import closest, rounded, shares
-from sfumato.graph.block_matching import block_graph
-from sfumato.graph.denoising import UNIT, expected_degrees
+from sfumato.graph.degree_repair import closest, rounded, shares
+from sfumato.graph.dk_two import UNIT, expected_degrees
+from sfumato.graph.models import block_graph
 from tests.graph.graphs import random_graphs
 
 NUMBERS = st.lists(st.integers(-(10**4), 10**4), max_size=20)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sfumato.graph import eigen
-from sfumato.graph.clustering import grouped, k_means
 from sfumato.graph.eigen import (
     CERTIFIED_ERROR,
     CertifiedSpectrum,
@@ -18,8 +17,9 @@ from sfumato.graph.eigen import (
     largest_eigenpairs,
     lowdin,
     require_solvable,
+    strongest_pairs,
 )
-from sfumato.graph.low_rank import strongest_pairs
+from sfumato.graph.spectrum_release import grouped, k_means
 from tests.graph.graphs import engine
 
 
@@ -240,7 +240,7 @@ def test_strongest_pairs_are_those_of_the_matrix_written_out(monkeypatch):
     low, high = np.triu_indices(23, 1)
     order = np.argsort(-full[low, high], kind="stable")
     for entries in (1, 60, 1 << 20):
-        monkeypatch.setattr("sfumato.graph.low_rank.ENTRIES", entries)
+        monkeypatch.setattr("sfumato.graph.eigen.ENTRIES", entries)
         for many in (0, 1, 40, 253):
             chosen = np.sort(order[:many])
             made = strongest_pairs(vectors, weights, many)

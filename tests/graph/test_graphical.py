@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.graph.degree_repair import excess, graphical, is_graphical
 from sfumato.graph.dk_series import degrees_of
-from sfumato.graph.graphical import excess, graphical, is_graphical
 from sfumato.graph.stub_matching import matched_graph, realised_graph
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import all_graphs, random_graphs

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.graph.dk_series import JointDegrees, joint_degrees
-from sfumato.graph.joint_dealing import dealt
-from sfumato.graph.joint_degrees import is_joint_graphical, joint_graph, repaired_joint
+from sfumato.graph.joint_degrees import dealt, is_joint_graphical, joint_graph, repaired_joint
 from tests.graph.distances import joint_distance
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import all_graphs, random_graphs

@@ -8,16 +8,18 @@ import pytest
 
 from sfumato import noise
 from sfumato.data.graph import GraphPublic
-from sfumato.graph.kronecker import (
+from sfumato.graph.kronecker_graph import (
     Features,
     Initiator,
+    KroneckerGraph,
     KroneckerModel,
+    _held,
     expected_features,
     fit_initiator,
     kronecker_pairs,
     power_of,
+    summary_features,
 )
-from sfumato.graph.kronecker_graph import KroneckerGraph, _held, summary_features
 from sfumato.graph.summary import GraphSummary
 from sfumato.graph.synthetic import GraphModel
 from tests.graph.graphs import engine, graph

@@ -9,8 +9,14 @@ import pytest
 from sfumato import noise
 from sfumato.data.graph import GraphPublic
 from sfumato.graph import packing
-from sfumato.graph.copies import copies_of
-from sfumato.graph.packing import BEYOND, exact_packing, exact_thinning, packed, thinned_within
+from sfumato.graph.packing import (
+    BEYOND,
+    copies_of,
+    exact_packing,
+    exact_thinning,
+    packed,
+    thinned_within,
+)
 from sfumato.graph.recursive import MOST_COPIES, RecursiveCount
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SubgraphCount

@@ -15,10 +15,8 @@ from sfumato.graph.dk_series import (
     triples,
 )
 from sfumato.graph.joint_degrees import joint_graph
-from sfumato.graph.rewiring import rewired, toward_triangles, toward_triples
+from sfumato.graph.rewiring import Stubs, rewired, surplus, toward_triangles, toward_triples
 from sfumato.graph.stub_matching import matched_graph
-from sfumato.graph.stubs import Stubs
-from sfumato.graph.triple_surplus import surplus
 from tests.graph.distances import joint_distance, triple_distance
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import random_graphs

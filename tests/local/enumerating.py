@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sfumato.noise.thresholds import WORD
+from sfumato.noise.expansions import WORD
 
 
 class Path:

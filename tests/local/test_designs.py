@@ -17,7 +17,7 @@ from sfumato.local import (
     SubsetSelection,
     UnaryEncoding,
 )
-from sfumato.local.own import OwnAnswers
+from sfumato.local.client_data import OwnAnswers
 from sfumato.mechanisms.local_hash import HashResponse, hash_width
 from sfumato.mechanisms.local_matrix import within
 from sfumato.mechanisms.local_response import NumberedResponse
@@ -25,7 +25,7 @@ from sfumato.mechanisms.local_subset import SubsetResponse
 from sfumato.mechanisms.local_unary import UnaryResponse
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.noise.choices import WordChoices
-from sfumato.noise.thresholds import WORD, lies
+from sfumato.noise.expansions import WORD, lies
 from sfumato.privacy.record import record, replay
 from tests.local.enumerating import exact_law
 from tests.method_suite import AuditSuite

@@ -18,9 +18,8 @@ from sfumato.local import (
     estimate,
     likeliest_of_reports,
 )
-from sfumato.local.estimation import shares_of_counts
+from sfumato.local.estimation import shares_of_counts, supports_of
 from sfumato.local.law import MatrixLaw, PureLaw, checked_matrix, law_of
-from sfumato.local.likelihood import supports_of
 from sfumato.local.simplex import expectation_step, likeliest, on_simplex
 
 SIX = np.array([0.30, 0.27, 0.20, 0.12, 0.07, 0.04])

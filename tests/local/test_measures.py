@@ -23,7 +23,7 @@ from sfumato.local.axes import AxisLaws, FlatLaw
 from sfumato.local.contingency import table_of_counts
 from sfumato.local.estimation import shares_of_counts
 from sfumato.local.law import MatrixLaw, PureLaw
-from sfumato.local.summed import SummedLaw
+from sfumato.local.record_reports import SummedLaw
 
 TABLE = np.array([[0.2, 0.1, 0.1], [0.1, 0.2, 0.3]])
 

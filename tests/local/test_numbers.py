@@ -7,7 +7,7 @@ import pytest
 from sfumato import noise
 from sfumato.local import MeanResponse, PiecewiseMean
 from sfumato.local.choice import best_mean
-from sfumato.local.own_number import OwnNumber
+from sfumato.local.client_data import OwnNumber
 from sfumato.local.reports import Reports
 from sfumato.mechanisms.local_matrix import within
 from sfumato.noise.choices import WordChoices

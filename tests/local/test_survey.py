@@ -11,9 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sfumato.local.many_respondents import lines_of
 from sfumato.local.questionnaire import Questionnaire
-from sfumato.local.respondent import Respondent
+from sfumato.local.respondent import Respondent, lines_of
 from sfumato.local.survey import Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.survey_plan import planned

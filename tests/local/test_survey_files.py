@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.local.many_respondents import lines_of
+from sfumato.local.respondent import lines_of
 from sfumato.local.survey import Survey
 from sfumato.local.survey_answers import SurveyAnswers
 from sfumato.local.survey_tally import SurveyTally

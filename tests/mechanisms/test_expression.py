@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.mechanisms.expression.allocation import equal_shares, given_shares, optimal_shares
 from sfumato.mechanisms.expression.estimate import plain_value
+from sfumato.mechanisms.expression.method import equal_shares, given_shares, optimal_shares
 from sfumato.mechanisms.expression.reading import read_formula
 from sfumato.mechanisms.expression.terms import Item, Total, Unit
 

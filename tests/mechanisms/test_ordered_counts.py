@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sfumato import noise
 from sfumato.mechanisms.count_noise import count_noise
 from sfumato.mechanisms.hierarchy import Hierarchy
+from sfumato.mechanisms.isotonic import repair_sorted_counts
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.privelet import generalised_sensitivity, haar, inverse_haar
-from sfumato.mechanisms.sorted_counts import repair_sorted_counts
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 from tests.mechanisms.opened import opened, transcript_of

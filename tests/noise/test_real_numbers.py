@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from sfumato import noise
 from sfumato.noise import _lazy
-from sfumato.noise.heavy import _Cauchy
+from sfumato.noise.private_scale import _Cauchy
 
 
 class OutOfBits(Exception):

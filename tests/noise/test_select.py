@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.noise import _candidates, _select_kernels, select
-from sfumato.noise._candidates import Candidates, shuffled
+from sfumato.noise import _select_kernels, select
 from sfumato.noise.bits import seeded
 from sfumato.noise.expansions import enclose_exponential
-from sfumato.noise.select import exponential, permute_and_flip, top_k
+from sfumato.noise.select import Candidates, exponential, permute_and_flip, shuffled, top_k
 
 FALSE_ALARM = 1e-6
 DRAWS = 6_000
@@ -284,7 +283,7 @@ def test_an_undecided_coin_draws_more_bits(monkeypatch):
     gap, zeros = Fraction(5, 2), 3
     low, _ = enclose_exponential(gap, zeros + 64)
     with seeded(4) as source:
-        _candidates._settle_exactly(gap, zeros, low)
+        select._settle_exactly(gap, zeros, low)
         after = int(source.words(1)[0])
     with seeded(4) as source:
         assert int(source.words(2)[1]) == after
@@ -394,7 +393,7 @@ def test_the_constants_and_the_exponential_of_the_kernels_are_as_close_as_the_pr
         exact_ln2 = Fraction(ln2)
         assert (
             Fraction(1) / exact_ln2
-            > _candidates._LOG2_E_BELOW
+            > select._LOG2_E_BELOW
             > Fraction(14426950408889633, 10**16)
         )
     assert abs(Fraction(_select_kernels._LN2) / exact_ln2 - 1) < Fraction(1, 2**54)

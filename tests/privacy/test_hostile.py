@@ -18,8 +18,8 @@ from sfumato.engines.coding import Categories, Integers, Numbers
 from sfumato.mechanisms.bingham import BinghamDirection
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy import certificate
-from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import canonical
+from sfumato.privacy.file_comparison import compare
 from sfumato.privacy.parameters import Whole
 from sfumato.privacy.saved import pretty, verify
 from sfumato.published.degree_correlation import OccupiedBins

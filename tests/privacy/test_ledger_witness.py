@@ -14,7 +14,7 @@ from sfumato.privacy import ledger as ledgers
 from sfumato.privacy import ledger_witness as witness
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.ledger import Ledger, LedgerError
-from sfumato.privacy.ledger_reading import read_identity
+from sfumato.privacy.ledger_account import read_identity
 from sfumato.privacy.loss import PureDP
 
 TENTH = Guarantee(

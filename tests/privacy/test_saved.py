@@ -8,11 +8,11 @@ import pytest
 from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy import door, keys, saved
-from sfumato.privacy.alike import compare
 from sfumato.privacy.canonical import digest
 from sfumato.privacy.certificate import sealed
 from sfumato.privacy.door import MeasurementFailed
 from sfumato.privacy.figures import rounded
+from sfumato.privacy.file_comparison import compare
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.program import DoesNotFollow

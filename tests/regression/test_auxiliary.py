@@ -9,18 +9,20 @@ from sfumato import noise
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
 from sfumato.regression.adassp import AdaSSPEstimator
-from sfumato.regression.auxiliary import (
+from sfumato.regression.estimator_choice import (
+    KINDS,
     Candidate,
+    Columns,
     Grid,
+    MadeUp,
     Rehearsals,
     Situation,
     picked,
     search,
 )
 from sfumato.regression.intervals import IntervalChoice
-from sfumato.regression.knorm import KNormEstimator
-from sfumato.regression.knorm_ridge import RidgedKNormEstimator
-from sfumato.regression.made_up import KINDS, Columns, MadeUp
+from sfumato.regression.knorm_regression import KNormEstimator
+from sfumato.regression.linear_regression import RidgedKNormEstimator
 from sfumato.regression.preparation import response_share
 from tests.regression import made
 

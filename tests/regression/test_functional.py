@@ -11,9 +11,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.guarantee import Relation
 from sfumato.regression.design import UNIT, Design, Response
-from sfumato.regression.functional import FunctionalRegression
-from sfumato.regression.functional_bounds import Columns
-from sfumato.regression.quadratic import minimiser
+from sfumato.regression.functional import Columns, FunctionalRegression, minimiser
 from sfumato.regression.queries import FeatureSums
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.tabular import tables

@@ -16,10 +16,16 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
 from sfumato.privacy.program import FINISH
 from sfumato.regression.estimator import Setting
-from sfumato.regression.knorm import CROSS, SQUARE, SUMS, KNormEstimator
-from sfumato.regression.knorm_regression import KNormRegression, second_moments
+from sfumato.regression.knorm_regression import (
+    CROSS,
+    SQUARE,
+    SUMS,
+    KNormEstimator,
+    KNormRegression,
+    second_moments,
+    shrunken,
+)
 from sfumato.regression.rows import ROW, Moments, Rows
-from sfumato.regression.shrinkage import shrunken
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
 

@@ -34,8 +34,8 @@ class DefaultSuite(MethodSuite):
     @pytest.fixture(autouse=True)
     def few_made_up_tables(self, monkeypatch):
         # Which estimator is chosen does not matter here, and noisy counts ask for many choices.
-        monkeypatch.setattr("sfumato.regression.auxiliary.SEARCHED", range(1))
-        monkeypatch.setattr("sfumato.regression.auxiliary.COMPARED", range(6, 7))
+        monkeypatch.setattr("sfumato.regression.estimator_choice.SEARCHED", range(1))
+        monkeypatch.setattr("sfumato.regression.estimator_choice.COMPARED", range(6, 7))
 
     def audited_public(self):
         return self.data().public

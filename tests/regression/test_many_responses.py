@@ -8,7 +8,7 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.audit import Pair, canonical_pairs
 from sfumato.privacy.guarantee import Relation
-from sfumato.regression.knorm import CROSS, SQUARE
+from sfumato.regression.knorm_regression import CROSS, SQUARE
 from sfumato.regression.many_responses import ManyResponses, squared_sensitivity
 from sfumato.regression.response_rows import ManyRows
 from sfumato.regression.rows import ANSWER, ROW

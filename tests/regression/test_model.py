@@ -8,8 +8,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.regression.design import INTERCEPT, Design
 from sfumato.regression.knorm_regression import KNormRegression
-from sfumato.regression.model import OFFSET, RegressionModel
-from sfumato.regression.own_units import fine_features, own_units
+from sfumato.regression.model import OFFSET, RegressionModel, fine_features, own_units
 from sfumato.regression.rows import answering
 from tests.regression import made
 

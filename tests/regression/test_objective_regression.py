@@ -25,8 +25,7 @@ from sfumato.mechanisms.residual import (
 )
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import PureDP
-from sfumato.regression.objective import ObjectiveEstimator
-from sfumato.regression.objective_regression import ObjectiveRegression
+from sfumato.regression.objective_regression import ObjectiveEstimator, ObjectiveRegression
 from sfumato.regression.rows import ROW
 from tests.method_suite import MethodSuite
 from tests.tabular import tables

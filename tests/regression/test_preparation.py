@@ -10,7 +10,7 @@ from sfumato import noise
 from sfumato.audit import Pair, examine
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
-from sfumato.regression import knorm
+from sfumato.regression import knorm_regression
 from sfumato.regression.intervals import IntervalChoice, candidates
 from sfumato.regression.knorm_regression import KNormRegression
 from sfumato.regression.preparation import COUNT, FEATURES, RESPONSE, feature_label
@@ -174,7 +174,7 @@ def test_replay_catches_preprocessing_that_is_not_paid_for(mutant, row, relation
     options = {"target": "cost", "response": "declared", "features": "declared", "bound": 3}
     method = KNormRegression(epsilon=1, **options)
     assert examine(method, pair, seeds=(1, 2)).passed
-    monkeypatch.setattr(knorm, "RowSums", mutant)
+    monkeypatch.setattr(knorm_regression, "RowSums", mutant)
     found = examine(method, pair, seeds=(1, 2))
     assert any("'sums' (K-norm noise): inputs are" in fault for fault in found.faults)
     assert found.largest > 1

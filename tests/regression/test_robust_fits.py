@@ -7,7 +7,7 @@ import pytest
 from benchmarks import regression_baselines as baselines
 from benchmarks.regression_search import published_search
 
-from sfumato.evaluate.regression_metrics import (
+from sfumato.evaluate.regression import (
     concordance,
     concordance_weight,
     r_squared,
@@ -24,9 +24,8 @@ from sfumato.regression.bayesian import (
     noise_ridge,
     repaired,
 )
-from sfumato.regression.clipping import gain, second_moment
-from sfumato.regression.noise_aware import Clipped, noise_aware
-from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_estimator import Clipped, gain, noise_aware, second_moment
+from sfumato.regression.robust_statistics import Parts
 from sfumato.regression.robust_thresholds import best_thresholds, laplace_scales
 
 X = np.array([[1, 2], [-3, 0.5], [0.2, -0.1]])

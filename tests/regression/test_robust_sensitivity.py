@@ -9,8 +9,14 @@ from scipy.optimize import minimize
 
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.queries import published_scales
-from sfumato.regression.robust_sensitivity import Parts, joint, joint_many, sparse
-from sfumato.regression.robust_statistics import Box, published_split
+from sfumato.regression.robust_statistics import (
+    Box,
+    Parts,
+    joint,
+    joint_many,
+    published_split,
+    sparse,
+)
 from sfumato.regression.rows import ANSWER
 
 # Exact laws, which no version of a library can change: tested once.

@@ -17,8 +17,8 @@ from sfumato.regression import rows as module
 from sfumato.regression.design import Design
 from sfumato.regression.functional import FunctionalRegression
 from sfumato.regression.knorm_regression import KNormRegression
+from sfumato.regression.model import fine_features
 from sfumato.regression.objective_regression import ObjectiveRegression
-from sfumato.regression.own_units import fine_features
 from sfumato.regression.rows import ANSWER, ROW, RowRule, Rows, answering, fine_values, numeric
 from tests.regression import made
 

@@ -12,8 +12,7 @@ import pytest
 from sfumato import noise
 from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
-from sfumato.mechanisms.deep_point import DeepPoint
-from sfumato.mechanisms.nested_boxes import NestedBoxes, choose_level
+from sfumato.mechanisms.deep_point import DeepPoint, NestedBoxes, choose_level
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, PureDP, Unpriced
 from sfumato.regression.batches import GRID, dealt, to_grid

@@ -6,7 +6,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.table import TablePublic
 from sfumato.report.drawing import picture_svg
-from sfumato.tabular.page_pictures import MOST_VALUES, column_picture, pair_picture
+from sfumato.tabular.pages import MOST_VALUES, column_picture, pair_picture
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 from tests.tabular.fixed import FixedModel
 

@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato import noise
 from sfumato.data.sequences import Sequences
-from sfumato.sequence.published import string_text
+from sfumato.sequence.files import string_text
 from sfumato.sequence.suffix_tree import SuffixTree
 from tests.sequence import made
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato import noise
 from sfumato.privacy.record import record, replay
-from sfumato.sequence.gram_tree import GramTree
+from sfumato.sequence.context_tree import GramTree
 from sfumato.sequence.ngram import NGram
 from tests.sequence import made
 from tests.sequence.suites import ReplacedSuite, SequenceAuditSuite, SequenceSuite, check_persons

@@ -3,8 +3,7 @@ import gc
 import numpy as np
 import pytest
 
-from sfumato.sequence.context_tree import ContextTree
-from sfumato.sequence.gram_tree import GramTree
+from sfumato.sequence.context_tree import ContextTree, GramTree
 from sfumato.sequence.length_limit import QUANTILE
 from sfumato.sequence.queries import (
     CandidateCounts,

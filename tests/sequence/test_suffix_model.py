@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.sequence.best_first import most_frequent
-from sfumato.sequence.combining import Noisy, combined
 from sfumato.sequence.context_tree import ContextTree
 from sfumato.sequence.generation import extended, generate
-from sfumato.sequence.shrinkage import clipped, on_simplex, shrunk
+from sfumato.sequence.model import most_frequent
 from sfumato.sequence.suffix_model import SuffixModel
+from sfumato.sequence.suffix_tree import Noisy, clipped, combined, on_simplex, shrunk
 
 A, B, START = 0, 1, 2
 
@@ -115,7 +114,7 @@ def test_long_strings_are_found_without_looking_at_all_beginnings(monkeypatch):
     for count, length in ((1, 10**9), (100, 10**5), (100_000, 100)):
         with pytest.raises(ValueError, match="fewer or shorter"):
             most_frequent(flat, count, length)
-    monkeypatch.setattr("sfumato.sequence.best_first.MOST_SYMBOLS", 50)
+    monkeypatch.setattr("sfumato.sequence.model.MOST_SYMBOLS", 50)
     with pytest.raises(ValueError, match="fewer or shorter"):
         most_frequent(flat, 100)
 

@@ -10,10 +10,8 @@ from sfumato.data.points import Points
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.partition import DyadicPartition
 from sfumato.privacy.record import record
-from sfumato.spatial.bucket_cells import BucketCells, Buckets
-from sfumato.spatial.bucket_levels import USAGE_BITS, level_shares, used_nodes, workload
-from sfumato.spatial.dawa import DAWA, PARTITION
-from sfumato.spatial.hilbert import hilbert_order
+from sfumato.spatial.bucket_cells import BucketCells, Buckets, hilbert_order
+from sfumato.spatial.dawa import DAWA, PARTITION, USAGE_BITS, level_shares, used_nodes, workload
 from tests.spatial.grid_suite import GridMethodSuite, ReplacedGridMethodSuite, by_hand, made, points
 
 

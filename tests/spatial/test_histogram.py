@@ -8,7 +8,7 @@ from sfumato import noise
 from sfumato.data.points import Points
 from sfumato.privacy.saved import verify
 from sfumato.spatial.cells import TreeCells
-from sfumato.spatial.geojson import RADIUS, areas
+from sfumato.spatial.files import RADIUS, areas
 from sfumato.spatial.histogram import SpatialHistogram
 from sfumato.spatial.privtree import PrivTree
 from sfumato.spatial.tree_shape import TreeShape

@@ -21,9 +21,9 @@ from sfumato.privacy.program import DoesNotFollow, Start
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.saved import load, verify
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.bin_choice import Part, choose_bins, labels_of
 from sfumato.tabular.bin_tree import CodeTree, pruned
 from sfumato.tabular.binned_model import BinnedModel, Bins
+from sfumato.tabular.binning import Part, choose_bins, labels_of
 from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
 from sfumato.tabular.simple_models import ProductModel
 from tests.method_suite import AuditSuite, MethodSuite

@@ -13,13 +13,11 @@ from sfumato.mechanisms import objective
 from sfumato.mechanisms.choose import Choose, ChooseSeveral
 from sfumato.mechanisms.objective import ObjectivePerturbation
 from sfumato.privacy.record import record, replay
-from sfumato.tabular.classifier import direction
-from sfumato.tabular.features import FeatureMap, Task
+from sfumato.tabular.classifier import FeatureMap, Task, direction
 from sfumato.tabular.majority import Majority
-from sfumato.tabular.parts import parts_of
 from sfumato.tabular.private_erm import PrivateERM
 from sfumato.tabular.privgene import PrivGene
-from sfumato.tabular.queries import Labelled, Records, RuleScores
+from sfumato.tabular.queries import Labelled, Records, RuleScores, parts_of
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
 
@@ -408,7 +406,7 @@ class TestParts:
     def test_parts_do_not_depend_on_blocks(self, monkeypatch):
         codes, counts = np.array([[1], [2], [3]]), np.array([7, 0, 90])
         whole = parts_of(codes, counts, 3)
-        monkeypatch.setattr("sfumato.tabular.parts.BLOCK", 5)
+        monkeypatch.setattr("sfumato.tabular.queries.BLOCK", 5)
         np.testing.assert_array_equal(parts_of(codes, counts, 3), whole)
 
     def test_parts_are_about_equal(self):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sfumato import noise
-from sfumato.tabular import directed
-from sfumato.tabular.directed import Conditional, DecodedModel, DirectedModel
+from sfumato.tabular import network_model
 from sfumato.tabular.encoding import Encoding
 from sfumato.tabular.model import Network, Part
+from sfumato.tabular.network_model import Conditional, DecodedModel, DirectedModel
 
 SIZES = (3, 4, 2, 5)
 LEVELS = (
@@ -81,12 +81,12 @@ def test_the_same_generator_draws_the_same_rows_and_none_are_none():
 def test_too_large_marginals_come_from_a_sample_that_stays_the_same(monkeypatch):
     model, again = small_network(), small_network()
     exact = model.marginal((0, 2))
-    monkeypatch.setattr(directed, "MOST_CELLS", 1)
-    monkeypatch.setattr(directed, "SAMPLE", 2**16)
+    monkeypatch.setattr(network_model, "MOST_CELLS", 1)
+    monkeypatch.setattr(network_model, "SAMPLE", 2**16)
     sampled = model.marginal((0, 2))
     np.testing.assert_array_equal(sampled, again.marginal((0, 2)))
     assert not np.array_equal(sampled, exact)
-    assert np.abs(sampled - exact).max() < 6 * 0.5 / np.sqrt(directed.SAMPLE)
+    assert np.abs(sampled - exact).max() < 6 * 0.5 / np.sqrt(network_model.SAMPLE)
 
 
 def test_a_parent_cell_without_counts_gives_the_childs_own_distribution():

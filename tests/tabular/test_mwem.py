@@ -13,8 +13,7 @@ from sfumato.privacy.door import follow
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.multiplicative_weights import Weights
-from sfumato.tabular.mwem import MWEM, Rounds
+from sfumato.tabular.mwem import MWEM, Rounds, Weights
 from sfumato.tabular.queries import GRID
 from tests.method_suite import MethodSuite
 from tests.tabular import tables

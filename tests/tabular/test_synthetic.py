@@ -12,9 +12,9 @@ import pytest
 import sfumato as sf
 from sfumato.data.table import TablePublic
 from sfumato.privacy.saved import load, verify
-from sfumato.tabular.joined import joins, pairs_of
-from sfumato.tabular.layout import places, separated
+from sfumato.tabular.dependence import joins, pairs_of
 from sfumato.tabular.model import Network, Part
+from sfumato.tabular.pictures import places, separated
 from sfumato.tabular.synthetic import MOST_ROWS, NoisyTable, SyntheticTable
 from tests.tabular import tables
 from tests.tabular.fixed import FixedModel, FixedSynthesis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.audit.neighbours import Pair, PairMaker, register
-from sfumato.local.record import OwnRecord, RecordPublic
+from sfumato.local.client_data import OwnRecord, RecordPublic
 
 
 def record_pairs(public: RecordPublic) -> list[Pair]:

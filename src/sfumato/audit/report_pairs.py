@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.audit.neighbours import Pair, PairMaker, register
-from sfumato.local.own import AnswerPublic, OwnAnswer
-from sfumato.local.own_number import NumberPublic, OwnNumber
+from sfumato.local.client_data import AnswerPublic, NumberPublic, OwnAnswer, OwnNumber
 
 
 def report_pairs(public: AnswerPublic) -> list[Pair]:

@@ -125,7 +125,7 @@ def _many(survey: Survey, table: Path) -> list[str]:
     """Return the lines of all rows of a table."""
     import polars as pl
 
-    from sfumato.local.many_respondents import lines_of
+    from sfumato.local.respondent import lines_of
 
     numbers = [item.name for item in survey.items if item.bounds]
     numbers += [part.name for item in survey.items for part in item.parts if part.edges]

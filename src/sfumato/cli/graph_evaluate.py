@@ -136,7 +136,7 @@ def compare(
 ) -> None:
     """Compare a synthetic graph or a spectrum with the private graph. NOT PRIVATE."""
     with answering(as_json) as screen:
-        from sfumato.evaluate import spectrum, synthetic_graph, synthetic_graph_pictures
+        from sfumato.evaluate import graph_pictures, spectrum, synthetic_graph
         from sfumato.graph.spectrum_release import SpectrumRelease
         from sfumato.graph.synthetic import SyntheticGraph
 
@@ -156,7 +156,7 @@ def compare(
         with screen.working("comparing"):
             if isinstance(made, SyntheticGraph):
                 outcome, show = synthetic_graph.compare(graph, made), _show_graphs
-                figure = partial(synthetic_graph_pictures.draw_comparison, graph, made, outcome)
+                figure = partial(graph_pictures.draw_comparison, graph, made, outcome)
             else:
                 outcome, show = spectrum.compare_spectrum(graph, made), _show_spectra
                 figure = partial(spectrum.draw_spectrum, outcome)

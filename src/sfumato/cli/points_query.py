@@ -268,7 +268,7 @@ def _write_map(made: SpatialHistogram, out: Path) -> None:
 
         out.write_text(map_page(made), encoding="utf-8")
     else:
-        from sfumato.spatial.geojson import geojson_bytes
+        from sfumato.spatial.files import geojson_bytes
 
         out.write_bytes(geojson_bytes(made.geojson()))
 

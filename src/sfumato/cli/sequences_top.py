@@ -115,7 +115,7 @@ def _frequent(made: SequenceModel | FrequentStrings, number: int, length: int | 
 
 def _show(console: Console, public: SequencesPublic, found: Counted) -> None:
     """Print strings with their counts."""
-    from sfumato.sequence.published import string_text
+    from sfumato.sequence.files import string_text
 
     rows = []
     for place, (string, count) in enumerate(found, start=1):

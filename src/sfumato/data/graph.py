@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from sfumato.data.graph_names import Labels, Names, labels_in, labels_of
-from sfumato.data.graph_public import GraphPublic
+from sfumato.data.graph_public import GraphPublic, Labels, Names, labels_in, labels_of
 from sfumato.data.graph_reading import LEFT, RIGHT, Ends, ends_of, file_ends
 from sfumato.data.public import ShowsPublic
 from sfumato.engines.errors import DataError, Problem

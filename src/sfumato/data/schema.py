@@ -10,14 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.finely import finer, finer_marks
 from sfumato.data.public import check_count
-from sfumato.data.shorthand import coding_of
-from sfumato.engines.coding import Coding, coding_from_json
+from sfumato.engines.coding import (
+    Booleans,
+    Categories,
+    Coding,
+    Dates,
+    Integers,
+    Numbers,
+    Reals,
+    coding_from_json,
+)
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.intake import Recipe
 from sfumato.noise.exact import briefly
@@ -404,3 +412,126 @@ def _texts(name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
         raise ValueError(f"{name} must be a list of texts; got {briefly(given)}")
     return tuple(given)
+
+
+# Columns of numbers as a model needs them: on a fine grid rather than in bins.
+#
+# Bins are for counting. A schema that declares them serves a regression too, once each column of
+# numbers is read between the same bounds and by the same rules, but as finely as it goes. Only
+# what is declared is looked at.
+
+
+#: Whole numbers and days have a code each up to so many; more are put on a grid.
+MOST_CODES = 2**16
+
+
+def finer(coding: Coding) -> Coding:
+    """Return a column of numbers or dates without bins; any other column as it is."""
+    if isinstance(coding, Numbers) and coding.proper > 1:
+        return _grid(coding, coding.edges[0], coding.edges[-1])
+    if isinstance(coding, Integers) and coding.bins is not None and coding.bins > 1:
+        if coding.high - coding.low < MOST_CODES:
+            return replace(coding, bins=None)
+        return _grid(coding, float(coding.low), float(coding.high))
+    if isinstance(coding, Dates) and coding.bins is not None and coding.bins > 1:
+        return replace(coding, bins=None)
+    return coding
+
+
+def finer_marks(marks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which parts of a finer column were read off the data."""
+    whole = {"edges": ("low", "high"), "bins": (), "decimals": ()}
+    found = [name for mark in marks for name in whole.get(mark, (mark,))]
+    return tuple(dict.fromkeys(found))
+
+
+def _grid(coding: Coding, low: float, high: float) -> Coding:
+    """Return a grid between two bounds; bounds too close together for one stay as they are."""
+    try:
+        return Reals(
+            low=low,
+            high=high,
+            missing=coding.missing,
+            missing_values=coding.missing_values,
+            outside=coding.outside,
+        )
+    except ValueError:
+        return coding
+
+
+# The short way to write a column's domain in Python.
+
+
+def coding_of(name: str, short: Any) -> Coding:
+    """Return the coding that a short form stands for; an error names the column.
+
+    Parameters
+    ----------
+    name
+        The column, for the error message.
+    short
+        `["f", "m"]`: categories. `(0, 120, 16)`: sixteen bins of equal width, whole numbers out
+        if the bounds are whole and the bins wide enough. `(0, 9)` or `range(10)`: whole numbers,
+        a code each. `(date, date, 12)`: twelve bins of days. `bool`. A dictionary as in a schema
+        file. A coding.
+    """
+    try:
+        return _coding(short)
+    except (ValueError, OverflowError) as failure:
+        raise ValueError(f"column {name!r}: {failure}") from None
+
+
+def _coding(short: Any) -> Coding:
+    if isinstance(short, Coding):
+        return short
+    if short is bool:
+        return Booleans()
+    if isinstance(short, Mapping):
+        return coding_from_json(dict(short))
+    if isinstance(short, range):
+        if short.step != 1 or not short:
+            raise ValueError("a range must go up by one and not be empty")
+        return Integers(low=short[0], high=short[-1])
+    if isinstance(short, list):
+        return _categories(short)
+    if isinstance(short, tuple) and len(short) in (2, 3):
+        return _bounds(*short)
+    raise ValueError(
+        "a domain is a list of categories, (low, high, bins), (low, high) for whole numbers, "
+        f"bool, a dictionary or a coding; got {type(short).__name__}"
+    )
+
+
+def _categories(values: list[Any]) -> Coding:
+    """Return categories, or true and false."""
+    if values and all(isinstance(value, bool) for value in values):
+        if len(set(values)) == len(values) == 2:
+            return Booleans()
+        raise ValueError("true and false belong together; write bool")
+    return Categories(values=tuple(_plain(value) for value in values))
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy scalar as Python's own."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _bounds(low: Any, high: Any, bins: Any = None) -> Coding:
+    """Return bins between two bounds."""
+    low, high, bins = _plain(low), _plain(high), _plain(bins)
+    if isinstance(low, date) and isinstance(high, date):
+        return Dates(low=low, high=high, bins=bins)
+    if (
+        isinstance(low, bool)
+        or not isinstance(low, int | float)
+        or not isinstance(high, int | float)
+    ):
+        raise ValueError("bounds are two numbers or two dates; categories are a list, not a tuple")
+    if bins is None:
+        if isinstance(low, int) and isinstance(high, int):
+            return Integers(low=low, high=high)
+        raise ValueError("say into how many bins the numbers go: (low, high, bins)")
+    if type(bins) is not int:
+        raise ValueError("the number of bins must be a whole number")
+    whole = isinstance(low, int) and isinstance(high, int) and high - low >= bins
+    return Numbers.equal(low, high, bins, decimals=0 if whole and high < 2**53 else None)

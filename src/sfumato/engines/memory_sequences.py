@@ -14,11 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.context_walk import MemoryContexts
 from sfumato.engines.counts import Integers64
-from sfumato.engines.gram_walk import MemoryGrams
 from sfumato.engines.recall import Recalling
-from sfumato.engines.suffixes import MemorySuffixes
 
 __all__ = ["MOST_SYMBOLS", "MOST_TOKENS", "MemorySequences", "symbol_type"]
 
@@ -241,3 +238,256 @@ class MemorySequences(Recalling):
             keys[positions:] += strings[:, j].astype(np.uint64)
             bound *= radix
         return keys[:positions], keys[positions:]
+
+
+# Growing strings to the right, a level at a time, with how often each of them occurs.
+#
+# Every place of the text belongs to one string of the frontier or to none any more; an occurrence
+# is known by the place behind it. A level costs one pass over the places that are left.
+
+
+class MemoryGrams:
+    """The strings of a frontier and their places in a text. Private.
+
+    Parameters
+    ----------
+    text
+        All sequences, each behind its start marker.
+    alphabet
+        The number of symbols; the end has this code.
+    """
+
+    __slots__ = ("_alphabet", "_depth", "_nodes", "_positions", "_strings", "_text")
+
+    def __init__(self, text: NDArray[Any], alphabet: int) -> None:
+        from sfumato.engines.sequence_kernels import places
+
+        self._text = text
+        self._alphabet = alphabet
+        self._positions = places(text, alphabet)
+        self._nodes = np.zeros(len(self._positions), dtype=np.int32)
+        self._strings = 1
+        self._depth = 0
+
+    def __repr__(self) -> str:
+        return f"MemoryGrams(depth={self._depth}, strings={self._strings})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("private sequences are not pickled; save a release of them instead")
+
+    @property
+    def strings(self) -> int:
+        """How many strings the frontier has. As public as what was expanded."""
+        return self._strings
+
+    @property
+    def depth(self) -> int:
+        """How many symbols the strings of the frontier have. As public as what was expanded."""
+        return self._depth
+
+    def counts(self) -> Integers64:
+        """Return how often each string of the frontier occurs, counting every place.
+
+        The empty string occurs once before every symbol or end.
+        """
+        from sfumato.engines.sequence_kernels import tally
+
+        counts = np.zeros(self._strings, dtype=np.int64)
+        tally(self._nodes, counts)
+        return counts
+
+    def descend(self, expand: NDArray[np.bool_]) -> None:
+        """Replace the frontier by the children of the strings that are expanded.
+
+        Parameters
+        ----------
+        expand
+            Which strings of the frontier are expanded. Each gets one child for every symbol, in
+            order, and lastly one for the end, put behind it. What ends is never expanded.
+        """
+        from sfumato.engines.sequence_kernels import split_on
+
+        chosen = np.asarray(expand, dtype=np.bool_)
+        if chosen.shape != (self._strings,):
+            raise ValueError(
+                f"there are {self._strings} strings; got an answer of shape {chosen.shape}"
+            )
+        fan_out = self._alphabet + 1
+        if self._depth and chosen.reshape(-1, fan_out)[:, -1].any():
+            raise ValueError("a string that ends cannot be expanded")
+        first, self._strings = children_of(chosen, fan_out)
+        left = split_on(self._text, self._positions, self._nodes, first, self._alphabet)
+        self._positions, self._nodes = (
+            shortened(self._positions, left),
+            shortened(self._nodes, left),
+        )
+        self._depth += 1
+
+
+# Growing contexts to the left, a level at a time, with what follows each of them.
+#
+# Every place of the text belongs to one context of the frontier or to none any more. A level costs
+# one pass over the places that are left, and nothing of a level is kept for the next but them.
+
+
+def children_of(chosen: NDArray[Any], most: int) -> tuple[NDArray[np.int32], int]:
+    """Return the number of each node's first child, -1 where it has none, and how many there are.
+
+    Parameters
+    ----------
+    chosen
+        Which nodes of the frontier get children.
+    most
+        How many children each of them gets.
+    """
+    first = np.full(len(chosen), -1, dtype=np.int32)
+    split = np.flatnonzero(chosen)
+    if len(split) * most >= 2**31:
+        raise ValueError(
+            f"{len(split)} nodes with {most} children each are more than 2**31 - 1; split fewer"
+        )
+    first[split] = np.arange(len(split)) * most
+    return first, len(split) * most
+
+
+class MemoryContexts:
+    """The contexts of a frontier and their places in a text. Private.
+
+    Parameters
+    ----------
+    text
+        All sequences, each behind its start marker.
+    alphabet
+        The number of symbols; the end has this code.
+    """
+
+    __slots__ = ("_alphabet", "_contexts", "_depth", "_nodes", "_positions", "_text")
+
+    def __init__(self, text: NDArray[Any], alphabet: int) -> None:
+        from sfumato.engines.sequence_kernels import places
+
+        self._text = text
+        self._alphabet = alphabet
+        self._positions = places(text, alphabet)
+        self._nodes = np.zeros(len(self._positions), dtype=np.int32)
+        self._contexts = 1
+        self._depth = 0
+
+    def __repr__(self) -> str:
+        return f"MemoryContexts(depth={self._depth}, contexts={self._contexts})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("private sequences are not pickled; save a release of them instead")
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts the frontier has. As public as the splits."""
+        return self._contexts
+
+    def histograms(self) -> Integers64:
+        """Return for each context how often each symbol, and lastly the end, comes next."""
+        from sfumato.engines.sequence_kernels import tally_next
+
+        counts = np.zeros((self._contexts, self._alphabet + 1), dtype=np.int64)
+        tally_next(self._text, self._positions, self._nodes, counts)
+        return counts
+
+    def descend(self, split: NDArray[np.bool_]) -> None:
+        """Replace the frontier by the children of the contexts that are split.
+
+        Parameters
+        ----------
+        split
+            Which contexts of the frontier are split. Each gets one child for every symbol, in
+            order, and lastly one for the start, put before it. What begins with the start is
+            never split.
+        """
+        from sfumato.engines.sequence_kernels import split_back
+
+        chosen = np.asarray(split, dtype=np.bool_)
+        if chosen.shape != (self._contexts,):
+            raise ValueError(
+                f"there are {self._contexts} contexts; got an answer of shape {chosen.shape}"
+            )
+        fan_out = self._alphabet + 1
+        if self._depth and chosen.reshape(-1, fan_out)[:, -1].any():
+            raise ValueError("a context that begins with the start cannot be split")
+        first, self._contexts = children_of(chosen, fan_out)
+        left = split_back(
+            self._text, self._positions, self._nodes, first, self._depth, self._alphabet
+        )
+        self._positions, self._nodes = (
+            shortened(self._positions, left),
+            shortened(self._nodes, left),
+        )
+        self._depth += 1
+
+
+def shortened(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """Return the front of an array, as one of its own where most of it would lie idle."""
+    return array[:length].copy() if 2 * length < len(array) else array[:length]
+
+
+# What follows any string, one string at a time: a suffix array sorted only as far as it is asked.
+#
+# The places of a string lie together, those of its extensions together within them. To ask about a
+# string sorts its own places by what follows them, once, and costs nothing elsewhere; so searches
+# that go from strings to their extensions, best first, read each place once a level.
+
+
+String = tuple[int, ...]
+
+
+class MemorySuffixes:
+    """The places of a text, sorted where it was asked for. Private.
+
+    Parameters
+    ----------
+    text
+        All sequences, each behind its start marker.
+    alphabet
+        The number of symbols; the end has this code.
+    """
+
+    __slots__ = ("_alphabet", "_bounds", "_positions", "_text")
+
+    def __init__(self, text: NDArray[Any], alphabet: int) -> None:
+        from sfumato.engines.sequence_kernels import places
+
+        self._text = text
+        self._alphabet = alphabet
+        self._positions = places(text, alphabet)
+        self._bounds: dict[String, Integers64] = {}
+
+    def __repr__(self) -> str:
+        return f"MemorySuffixes(alphabet={self._alphabet})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("private sequences are not pickled; save a release of them instead")
+
+    def followers(self, string: Sequence[int]) -> Integers64:
+        """Return how often each symbol, and lastly the end, comes right behind a string.
+
+        Parameters
+        ----------
+        string
+            Symbols only, no start and no end; the empty string is before every symbol and end.
+        """
+        symbols = tuple(int(symbol) for symbol in string)
+        if any(not 0 <= symbol < self._alphabet for symbol in symbols):
+            raise ValueError(f"symbols are 0 to {self._alphabet - 1}; the string holds another")
+        low, high = 0, len(self._positions)
+        for length in range(len(symbols) + 1):
+            bounds = self._opened(symbols[:length], low, high)
+            if length < len(symbols):
+                low, high = (int(b) for b in bounds[symbols[length] : symbols[length] + 2])
+        return np.diff(bounds[:-1])
+
+    def _opened(self, string: String, low: int, high: int) -> Integers64:
+        """Return where the places of each extension of a string lie, sorted if they were not."""
+        from sfumato.engines.sequence_kernels import sort_range
+
+        if string not in self._bounds:
+            part = self._positions[low:high]
+            self._bounds[string] = low + sort_range(self._text, part, len(string), self._alphabet)
+        return self._bounds[string]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
-from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
+from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
 
 __all__ = ["Association", "Associations", "associations", "cramers_v"]
 

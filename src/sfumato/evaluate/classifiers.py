@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.errors import importing
-from sfumato.evaluate.sides import released_columns
+from sfumato.evaluate.paired_counts import released_columns
 from sfumato.tabular.classifier import Classifier
 from sfumato.tabular.synthetic import SyntheticTable
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
-from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
+from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
 
 __all__ = ["RangeError", "RangeErrors", "ordered_columns", "range_errors"]
 

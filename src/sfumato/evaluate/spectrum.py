@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph
 from sfumato.evaluate.warning import WARNING
-from sfumato.graph.eigen import SymmetricOperator, captured, cosines, largest_eigenpairs
-from sfumato.graph.low_rank import strongest_pairs
+from sfumato.graph.eigen import (
+    SymmetricOperator,
+    captured,
+    cosines,
+    largest_eigenpairs,
+    strongest_pairs,
+)
 from sfumato.graph.spectrum_release import SpectrumRelease
 
 __all__ = ["SpectrumComparison", "Truth", "compare_spectrum", "draw_spectrum", "true_spectrum"]

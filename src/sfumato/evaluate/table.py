@@ -20,8 +20,8 @@ from sfumato import noise
 from sfumato.data.table import Table
 from sfumato.evaluate.association import Associations, associations
 from sfumato.evaluate.classifiers import Classification, train_and_test
+from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
 from sfumato.evaluate.ranges import RangeErrors, range_errors
-from sfumato.evaluate.sides import Comparable, counted, held, released_columns, side_of
 from sfumato.evaluate.warning import WARNING
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.synthetic import SyntheticTable

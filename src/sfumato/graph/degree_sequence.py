@@ -13,8 +13,8 @@ from sfumato.graph.degrees import DegreeRelease
 from sfumato.graph.margins import margin
 from sfumato.graph.queries import SortedDegrees
 from sfumato.mechanisms.count_noise import count_noise
+from sfumato.mechanisms.isotonic import repair_sorted_counts
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.mechanisms.sorted_counts import repair_sorted_counts
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
-from sfumato.graph.apportioning import closest, rounded, shares
+from sfumato.graph.degree_repair import Repaired, closest, graphical, rounded, shares
 from sfumato.graph.degree_sequence import DEGREES, ask_degrees, degree_noise, degree_step
 from sfumato.graph.dk_parts import MOST_BINS, joined_estimate, noise_of
-from sfumato.graph.graphical import Repaired, graphical
 from sfumato.graph.margins import margin
 from sfumato.graph.models import DegreeModel
 from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph
 from sfumato.graph import dk_bounds
-from sfumato.graph.copies import copies_of
 from sfumato.graph.dk_series import joint_degrees, triangle_kinds, triples, wedge_kinds
 from sfumato.graph.ladders import ladder, local_sensitivities
-from sfumato.graph.packing import LimitScale, packed
+from sfumato.graph.packing import LimitScale, copies_of, packed
 from sfumato.graph.shapes import Shape
 from sfumato.mechanisms.ladder import LadderInput
 from sfumato.mechanisms.laplace import LARGEST_INPUT

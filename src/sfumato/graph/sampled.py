@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.frames import ToFrame
-from sfumato.data.graph_names import Labels
+from sfumato.data.graph_public import Labels
 from sfumato.engines.errors import importing
 from sfumato.engines.memory_graph import MemoryGraph
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.graph.graphical import is_graphical
-from sfumato.graph.rewiring import rewired
-from sfumato.graph.stubs import ordered_pairs
+from sfumato.graph.degree_repair import is_graphical
+from sfumato.graph.rewiring import ordered_pairs, rewired
 
 __all__ = ["matched_graph", "realised_graph"]
 

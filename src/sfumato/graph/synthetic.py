@@ -18,10 +18,10 @@ from sfumato.data.frames import ToFrame
 from sfumato.data.graph_public import GraphPublic
 from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.sampled import Pairs, SampledGraph
-from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.figures import shortened
+from sfumato.privacy.file_comparison import Differences, compare
 from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
 from sfumato.sections import Section

@@ -12,11 +12,10 @@ from sfumato.catalogue import LOCAL_METHODS, load_name
 from sfumato.local.choice import Choice, best_design
 from sfumato.local.compare import Compared, compare
 from sfumato.local.contingency import ShareTable
-from sfumato.local.derived import Measure
 from sfumato.local.design import Design, Variances
-from sfumato.local.estimation import estimate
-from sfumato.local.likelihood import likeliest_of_reports
+from sfumato.local.estimation import estimate, likeliest_of_reports
 from sfumato.local.measures import (
+    Measure,
     chi_squared,
     correlation,
     entropy,

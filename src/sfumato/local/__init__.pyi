@@ -2,17 +2,16 @@
 from sfumato.local.choice import Choice, best_design
 from sfumato.local.compare import Compared, compare
 from sfumato.local.contingency import ShareTable
-from sfumato.local.derived import Measure
 from sfumato.local.design import Design, Variances
 from sfumato.local.edge_response import EdgeResponse
-from sfumato.local.estimation import estimate
+from sfumato.local.estimation import estimate, likeliest_of_reports
 from sfumato.local.graph_collection import GraphCollection
 from sfumato.local.hadamard import HadamardResponse
-from sfumato.local.likelihood import likeliest_of_reports
 from sfumato.local.local_hash import LocalHash
 from sfumato.local.matrix_response import LaplaceResponse, MatrixResponse
 from sfumato.local.mean_response import MeanResponse, PiecewiseMean
 from sfumato.local.measures import (
+    Measure,
     chi_squared,
     correlation,
     entropy,

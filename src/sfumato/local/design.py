@@ -18,9 +18,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.local.answers import Answers
+from sfumato.local.client_data import AnswerPublic, AnswersPublic, OwnAnswer, OwnAnswers
 from sfumato.local.law import law_of
-from sfumato.local.own import AnswerPublic, AnswersPublic, OwnAnswer, OwnAnswers
 from sfumato.local.queries import Own
 from sfumato.local.reports import Estimate, Reports
 from sfumato.local.scores import share_ends
@@ -30,9 +29,36 @@ from sfumato.privacy.arguments import LedgerLike
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.method import LocalMethod
-from sfumato.privacy.parameters import parameter
+from sfumato.privacy.parameters import Constraint, is_list, parameter, read_text
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import Ask, Program
+
+# The possible answers of a question, as a parameter of designs.
+
+
+#: The most answers that a design takes.
+MOST_ANSWERS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Answers(Constraint):
+    """The possible answers, or how many there are."""
+
+    allowed = "a non-empty list of distinct answers, or how many there are"
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        """Return the answers; where only their number is given they are called 0, 1, 2, …."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            if not 1 <= value <= MOST_ANSWERS:
+                raise ValueError
+            return tuple(map(str, range(value)))
+        if not is_list(value):
+            raise TypeError
+        answers = tuple(read_text(answer) for answer in value)
+        if not answers or len(set(answers)) != len(answers) or len(answers) > MOST_ANSWERS:
+            raise ValueError
+        return answers
+
 
 __all__ = ["Answers", "Design", "Variances"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph_public import GraphPublic
-from sfumato.local.own import own_client
+from sfumato.local.client_data import own_client
 from sfumato.local.pair_estimates import PairEstimates
 from sfumato.local.queries import Own
 from sfumato.mechanisms.bit_response import RandomizedBits

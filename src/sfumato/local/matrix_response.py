@@ -21,7 +21,7 @@ from sfumato.mechanisms.local_matrix import (
     worst_ratio,
 )
 from sfumato.noise.exact import exact
-from sfumato.noise.thresholds import WORD
+from sfumato.noise.expansions import WORD
 from sfumato.privacy.parameters import Constraint, is_list, parameter, read_exact
 
 __all__ = ["LaplaceResponse", "MatrixDesign", "MatrixResponse", "epsilon_of"]

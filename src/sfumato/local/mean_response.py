@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.local.client_data import Bound, NumberPublic, OwnNumber, step_of
 from sfumato.local.design import Variances
-from sfumato.local.own_number import Bound, NumberPublic, OwnNumber, step_of
 from sfumato.local.queries import Own
 from sfumato.local.reports import MeanEstimate, Reports
 from sfumato.local.scores import normal_quantile, score_ends

@@ -15,8 +15,7 @@ from sfumato.local.mean_response import NumberDesign
 from sfumato.noise.exact import exact
 
 if TYPE_CHECKING:
-    from sfumato.local.survey import Item, Survey
-    from sfumato.local.survey_part import Part
+    from sfumato.local.survey import Item, Part, Survey
 
 __all__ = ["SHARES", "check_item", "check_part", "check_survey"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.local.choice import best_design
 from sfumato.local.law import PureLaw, law_of
-from sfumato.local.questionnaire_designs import reason_for
+from sfumato.local.questionnaire import reason_for
 from sfumato.local.shares import normal_quantile
 from sfumato.local.survey import Item, Survey
 

@@ -21,7 +21,7 @@ from sfumato.mechanisms.bingham_envelope import enveloped
 from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.bingham import Form, draw_direction
-from sfumato.noise.heavy import perturb_gaussian
+from sfumato.noise.private_scale import perturb_gaussian
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive, require_within
 

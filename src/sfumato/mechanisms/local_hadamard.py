@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.mechanisms.local_response import Codes, NumberedResponse, smallest_unsigned
 from sfumato.noise.choices import Choices, feed
-from sfumato.noise.thresholds import WORD, lies
+from sfumato.noise.expansions import WORD, lies
 
 __all__ = ["HadamardResponseLaw"]
 

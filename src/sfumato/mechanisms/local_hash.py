@@ -25,8 +25,7 @@ from sfumato.mechanisms.local_response import (
 )
 from sfumato.noise.bits import Words
 from sfumato.noise.choices import Choices, feed, fence
-from sfumato.noise.expansions import enclose_exponential
-from sfumato.noise.thresholds import WORD, lies
+from sfumato.noise.expansions import WORD, enclose_exponential, lies
 
 __all__ = ["HashResponse", "hash_width"]
 

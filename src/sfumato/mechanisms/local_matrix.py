@@ -22,8 +22,7 @@ from sfumato.mechanisms.local_response import (
     within,
 )
 from sfumato.noise.choices import Choices, feed
-from sfumato.noise.expansions import enclose_exponential
-from sfumato.noise.thresholds import WORD
+from sfumato.noise.expansions import WORD, enclose_exponential
 
 __all__ = ["Columns", "MatrixResponseLaw", "laplace_columns", "whole_columns", "worst_ratio"]
 

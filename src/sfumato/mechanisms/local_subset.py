@@ -24,7 +24,7 @@ from sfumato.mechanisms.local_response import (
     smallest_unsigned,
 )
 from sfumato.noise.choices import Choices, feed
-from sfumato.noise.thresholds import WORD, lies
+from sfumato.noise.expansions import WORD, lies
 
 __all__ = ["SubsetResponse"]
 

@@ -24,8 +24,8 @@ from sfumato.mechanisms.local_response import (
 )
 from sfumato.noise.bits import Words
 from sfumato.noise.choices import Choices
+from sfumato.noise.expansions import WORD, lies
 from sfumato.noise.flips import coin_words
-from sfumato.noise.thresholds import WORD, lies
 
 __all__ = ["UnaryResponse"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.laplace import check_integers, cut
-from sfumato.noise.heavy import perturb_gaussian
+from sfumato.noise.private_scale import perturb_gaussian
 from sfumato.privacy.loss import GDP, Loss, Measure, convert
 from sfumato.privacy.primitive import Change, Primitive, require_array
 from sfumato.privacy.rounding import round_up, sqrt_up

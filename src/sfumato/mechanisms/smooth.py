@@ -21,7 +21,7 @@ from sfumato.mechanisms.smooth_calibration import (
     cauchy_calibration,
     laplace_calibration,
 )
-from sfumato.noise.heavy import cauchy_log_probability, perturb_cauchy, perturb_laplace
+from sfumato.noise.private_scale import cauchy_log_probability, perturb_cauchy, perturb_laplace
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive, require_whole, require_wholes
 from sfumato.privacy.rounding import log_up

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         rounded_l2_sensitivity_squared,
         to_units,
     )
-    from sfumato.noise.heavy import (
+    from sfumato.noise.knorm import perturb_knorm
+    from sfumato.noise.private_scale import (
         cauchy_log_probability,
         dilation_rate,
         perturb_cauchy,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         perturb_laplace,
         slide_rate,
     )
-    from sfumato.noise.knorm import perturb_knorm
     from sfumato.noise.select import exponential, permute_and_flip, top_k
 
 __all__ = [

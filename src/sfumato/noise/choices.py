@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.noise.bits import Words, bits
-from sfumato.noise.thresholds import WORD
+from sfumato.noise.expansions import WORD
 
 __all__ = ["Choices", "WordChoices", "feed", "fence"]
 

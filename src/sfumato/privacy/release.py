@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.noise.exact import briefly
-from sfumato.privacy.alike import Differences, compare
 from sfumato.privacy.escaping import escape
+from sfumato.privacy.file_comparison import Differences, compare
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.notebook import show_facts
 from sfumato.privacy.plan import Plan
@@ -121,7 +121,8 @@ class Release(ABC):
     def differences(self, files: dict[str, bytes]) -> Differences:
         """Return how published files differ from those of this release.
 
-        They may have been made on another platform; `sfumato.privacy.alike` says what may differ.
+        They may have been made on another platform; `sfumato.privacy.file_comparison` says what
+        may differ.
         """
         return compare(self.files(), files)
 

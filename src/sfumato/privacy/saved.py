@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy import door, durable, keys, registry
-from sfumato.privacy.alike import Differences, compare, surplus
 from sfumato.privacy.arguments import LedgerLike, open_ledger
 from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
+from sfumato.privacy.file_comparison import Differences, compare, surplus
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.parameters import rename_former

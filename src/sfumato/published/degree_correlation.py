@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
-from sfumato.graph.apportioning import shares
-from sfumato.graph.graphical import graphical
+from sfumato.graph.degree_repair import graphical, shares
 from sfumato.graph.joint_degrees import nodes_by_degree, repaired_joint
 from sfumato.graph.joint_models import JointModel
 from sfumato.graph.models import DegreeModel
 from sfumato.graph.synthetic import SyntheticGraph
-from sfumato.noise.heavy import perturb_laplace
+from sfumato.noise.private_scale import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep

@@ -19,7 +19,7 @@ from sfumato.privacy.loss import ApproxDP
 from sfumato.privacy.program import Query
 from sfumato.regression.bayesian import Statistics
 from sfumato.regression.design import UNIT, Design
-from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_statistics import Parts
 
 __all__ = [
     "GapVector",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import TablePublic
-from sfumato.noise.heavy import perturb_laplace
+from sfumato.noise.private_scale import perturb_laplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, Measure, PureDP, convert, pure_within
 from sfumato.privacy.plan import PlanStep
@@ -36,7 +36,7 @@ from sfumato.published.queries import PublishedInput, PublishedSums
 from sfumato.regression.bayesian import RATE, SHAPE, Statistics
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.robust_regression import RobustLinearRegression
-from sfumato.regression.robust_sensitivity import Parts
+from sfumato.regression.robust_statistics import Parts
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES
 
 __all__ = [

@@ -39,7 +39,7 @@ from sfumato.mechanisms.bingham_chain import random_frame, sweep
 from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers, l1_distance
 from sfumato.mechanisms.real import RealLaplace
-from sfumato.noise.heavy import perturb_gaussian
+from sfumato.noise.private_scale import perturb_gaussian
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, PureDP, convert
 from sfumato.privacy.plan import PlanStep

@@ -2,7 +2,7 @@
 
 Rows x, answers y ~ N(xᵀβ, 1/λ), weights β ~ N(0, I/λ₀). The statistics may carry noise, so that
 the matrix Σ x xᵀ need not be one; it is repaired before anything is solved. What the noise alone
-does to the weights is told by `sfumato.regression.noise_aware`.
+does to the weights is told by `sfumato.regression.robust_estimator`.
 """
 
 from __future__ import annotations

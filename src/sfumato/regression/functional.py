@@ -29,9 +29,7 @@ from sfumato.privacy.parameters import (
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.regression.design import UNIT, Design, Response, check_dimension
-from sfumato.regression.functional_bounds import Columns
 from sfumato.regression.model import RegressionModel
-from sfumato.regression.quadratic import minimiser
 from sfumato.regression.queries import FeatureSums
 
 __all__ = ["FunctionalRegression"]
@@ -287,3 +285,88 @@ class FunctionalRegression(Method[Table, RegressionModel]):
                 "loss that is minimised."
             ),
         )
+
+
+# How far one record can move the coefficients of a regression's objective: public arithmetic.
+#
+# The bounds are proved on docs/proofs/functional-mechanism.md and hold for features that are kept
+# in whole units. Everything here is a function of how many columns there are of which kind.
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How many columns explain, by kind.
+
+    Parameters
+    ----------
+    singles
+        Columns with one feature from −1 to 1.
+    blocks
+        Columns with several features, of which a record has one.
+    constants
+        1 with an intercept, else 0.
+    """
+
+    singles: int
+    blocks: int
+    constants: int
+
+    def linear(self, relation: Relation) -> int:
+        """Return the most by which one record moves Σ (y − xᵀω)² in L1, over its monomials."""
+        whole = self.singles + self.blocks + self.constants
+        added = whole**2 + 2 * whole
+        if relation is Relation.ADD_REMOVE:
+            return added
+        # The response is one more column from −1 to 1.
+        return min(2 * added, self._replaced(self.singles + 1))
+
+    def logistic(self, relation: Relation) -> int:
+        """Return eight times the most by which one record moves Σ (xᵀω)²/8 + (½ − y)·xᵀω."""
+        whole = self.singles + self.blocks + self.constants
+        added = whole**2 + 4 * whole
+        if relation is Relation.ADD_REMOVE:
+            return added
+        # The linear part counts as much as two more columns from −1 to 1 would.
+        return min(2 * added, self._replaced(self.singles + 2))
+
+    def _replaced(self, singles: int) -> int:
+        """Return (s + c)² + 4b(s + c) + 2b² for s single columns, b blocks and c constants."""
+        plain = singles + self.constants
+        return plain**2 + 4 * self.blocks * plain + 2 * self.blocks**2
+
+
+# The minimum of a noisy quadratic function: public post-processing.
+#
+# Noise can bend a quadratic function downwards, so that it has no minimum. A ridge of four
+# standard deviations of the noise makes that rare, and directions in which it still falls are left
+# out (Zhang, Zhang, Xiao, Yang and Winslett, 2012).
+
+
+#: How many standard deviations of the noise are added to the curvature.
+RIDGE = 4.0
+#: Curvatures below this share of the largest count as none.
+FLAT = 1e-9
+
+
+def minimiser(matrix: Floats, linear: Floats, deviations: Floats, *, ridge: bool = True) -> Floats:
+    """Return a minimiser of ωᵀMω + aᵀω over the directions in which it rises.
+
+    Parameters
+    ----------
+    matrix
+        M, noisy; its symmetric part counts.
+    linear
+        a, noisy.
+    deviations
+        The standard deviation of the noise on each entry of M's diagonal.
+    ridge
+        Whether to add four of these deviations to the diagonal.
+    """
+    curved = (matrix + matrix.T) / 2 + np.diag(RIDGE * deviations if ridge else 0 * deviations)
+    curvatures, directions = np.linalg.eigh(curved)
+    largest = curvatures.max(initial=0.0)
+    rising = curvatures > FLAT * largest
+    if not rising.any():
+        return np.zeros(len(linear))
+    slopes = directions[:, rising].T @ linear
+    return np.asarray(directions[:, rising] @ (-slopes / (2 * curvatures[rising])))

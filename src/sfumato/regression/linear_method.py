@@ -22,7 +22,7 @@ from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Program
 from sfumato.regression.design import Design, check_dimension, sums_of
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
-from sfumato.regression.made_up import example_table
+from sfumato.regression.estimator_choice import example_table
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import COUNT, FEATURES, SHARES, Preparation

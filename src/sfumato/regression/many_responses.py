@@ -25,8 +25,8 @@ from sfumato.privacy.rounding import sqrt_up
 from sfumato.regression.adassp import lifted
 from sfumato.regression.design import Design, Factor, check_dimension, sums_of
 from sfumato.regression.estimator import Said
-from sfumato.regression.knorm import CROSS, SQUARE
-from sfumato.regression.made_up import example_table
+from sfumato.regression.estimator_choice import example_table
+from sfumato.regression.knorm_regression import CROSS, SQUARE
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.models import RegressionModels
 from sfumato.regression.multiples import Multiple

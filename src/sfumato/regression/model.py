@@ -6,6 +6,8 @@ the weights.
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -19,10 +21,10 @@ from sfumato.data.table import TablePublic
 from sfumato.data.weights import WEIGHTS, WeightTable
 from sfumato.engines.coding import MISSING, OTHER, Dates
 from sfumato.engines.intake import Recipe, take
+from sfumato.privacy.figures import rounded
 from sfumato.privacy.release import Release
-from sfumato.regression.coefficients import COEFFICIENTS, Coefficients
-from sfumato.regression.design import INTERCEPT, UNORDERED, Design
-from sfumato.regression.own_units import fine_features, own_units
+from sfumato.regression.design import INTERCEPT, UNORDERED, Design, centres
+from sfumato.regression.rows import fine_values, is_number
 from sfumato.sections import Section
 
 if TYPE_CHECKING:
@@ -319,3 +321,172 @@ class RegressionModel(Release, ToFrame):
     def plot(self) -> Any:
         """Return a figure of the largest weights."""
         return self._table.picture(f"weight towards {self.target}")
+
+
+# From features between −1 and 1 to the columns' own units: public arithmetic on weights.
+
+
+def fine_features(
+    public: TablePublic, design: Design, codes: list[NDArray[Any]], rows: int
+) -> Floats:
+    """Return the features of records from −1 to 1, as fine as the columns are declared.
+
+    Parameters
+    ----------
+    public, design
+        What is public about the table, and which features records have.
+    codes
+        The codes of the columns that explain, one array each.
+    rows
+        How many records there are.
+    """
+    found = np.zeros((rows, design.dimension))
+    every, first = np.arange(rows), 0
+    for factor, column in zip(design.factors, codes, strict=True):
+        values = fine_values(public, factor)
+        where = first if factor.single else first + factor.places[column]
+        found[every, where] = values[column]
+        first += len(factor.names)
+    if design.intercept:
+        found[:, -1] = 1.0
+    return found
+
+
+def own_units(
+    public: TablePublic,
+    design: Design,
+    weights: Floats,
+    offset: float,
+    target: tuple[float, float],
+) -> dict[tuple[str, str], float]:
+    """Return what columns add to the target in their own units, and the constant.
+
+    Parameters
+    ----------
+    public, design
+        What is public about the table, and which features records have.
+    weights, offset
+        Of features from −1 to 1.
+    target
+        What a sum of 0 stands for, and what a sum of 1 adds to it.
+    """
+    middle, half = target
+    found: dict[tuple[str, str], float] = {}
+    constant, first = float(offset), 0
+    for factor in design.factors:
+        coding = public.schema.columns[factor.column].coding
+        name, parts = public.columns[factor.column], weights[first : first + len(factor.names)]
+        if is_number(coding):
+            # A feature is (v − middle of the bounds)/half of their width.
+            _, low, high = centres(coding)
+            width, centre = high / 2 - low / 2, low / 2 + high / 2
+            found[name, ""] = float(half * (parts[0] / width))
+            back = float(parts[0] * (centre / width))
+            constant -= back
+            for label, part in zip(factor.names[1:], parts[1:], strict=True):
+                found[name, label] = float(half * (part + back))
+        elif factor.single and isinstance(coding, UNORDERED) and coding.size > 2:
+            # Places in a declared list: what one place further adds.
+            found[name, ""] = float(half * parts[0] * 2 / (coding.size - 1))
+            constant -= float(parts[0])
+        elif factor.single:
+            # The second of two values against the first.
+            found[name, factor.names[0]] = float(half * 2 * parts[0])
+            constant -= float(parts[0])
+        else:
+            # Each against the first that is declared, which adds nothing.
+            for label, part in zip(factor.names, parts, strict=True):
+                found[name, label] = float(half * (part - parts[0]))
+            constant += float(parts[0])
+        first += len(factor.names)
+    if design.intercept:
+        constant += float(weights[-1])
+    found[INTERCEPT, ""] = middle + half * constant
+    return found
+
+
+# What columns add to a prediction in their own units: worked out, written, told.
+#
+# Coefficients are public arithmetic on released weights; nothing here sees a record.
+
+
+Names = tuple[str, str]
+
+#: What the file of coefficients is called.
+COEFFICIENTS = "coefficients.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What each column and value adds to a prediction, and how sure that is.
+
+    Parameters
+    ----------
+    names
+        The column and the value that each coefficient stands for.
+    adds
+        What it adds, in the units of the target for one unit of the column.
+    deviations
+        The standard deviation of each, of noise and sample together; None where not known.
+    sizes
+        How large each of them could be with such weights: rounding errors are in proportion.
+    """
+
+    names: tuple[Names, ...]
+    adds: Floats
+    deviations: Floats | None
+    sizes: Floats
+
+    @classmethod
+    def of(
+        cls, told: Callable[[Floats], dict[Names, float]], weights: Floats, spread: Floats | None
+    ) -> Coefficients:
+        """Return the coefficients of a model.
+
+        Parameters
+        ----------
+        told
+            What the weights, with the offset last, amount to in own units: an affine map.
+        weights
+            The weights, with the offset last.
+        spread
+            Their covariance, None where not known.
+        """
+        found, none = told(weights), told(np.zeros_like(weights))
+        base = np.array(list(none.values()))
+        columns = [np.array(list(told(one).values())) - base for one in np.eye(weights.size)]
+        matrix = np.column_stack(columns)
+        deviations = None
+        if spread is not None:
+            variances = np.einsum("ij,jk,ik->i", matrix, spread, matrix)
+            deviations = np.sqrt(np.maximum(variances, 0.0))
+        largest = np.abs(weights).max(initial=0.0)
+        sizes = np.abs(matrix).sum(axis=1) * largest + np.abs(base)
+        return cls(tuple(found), np.array(list(found.values())), deviations, sizes)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the coefficients as a Polars frame."""
+        import polars as pl
+
+        held = {
+            "column": [column for column, _ in self.names],
+            "value": [value for _, value in self.names],
+            "adds": self.adds,
+        }
+        if self.deviations is not None:
+            held["standard_deviation"] = self.deviations
+        types = {"column": pl.String, "value": pl.String}
+        return pl.DataFrame(held, schema_overrides=types)
+
+    def written(self) -> bytes:
+        """Return the coefficients as a CSV file, without digits that depend on the platform."""
+        import polars as pl
+
+        kept = [pl.Series("adds", rounded(self.adds, self.sizes))]
+        if self.deviations is not None:
+            # A square root near 0 is as rough as the root of the rounding.
+            largest = self.deviations.max(initial=0.0)
+            kept.append(pl.Series("standard_deviation", rounded(self.deviations, largest, 5)))
+        buffer = io.BytesIO()
+        self.frame().with_columns(kept).write_csv(buffer)
+        return buffer.getvalue()

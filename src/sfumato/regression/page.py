@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.engines.coding import MISSING, OTHER, Booleans, Categories
-from sfumato.regression.coefficients import COEFFICIENTS
 from sfumato.regression.design import INTERCEPT
+from sfumato.regression.model import COEFFICIENTS
 from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
 from sfumato.sections.declared import declared_columns
 from sfumato.sections.drawing import ACCENT, FILL, INK, shorten

@@ -20,8 +20,7 @@ from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.robust_estimator import ENGINES, RobustEstimator
-from sfumato.regression.robust_sensitivity import Parts
-from sfumato.regression.robust_statistics import published_split
+from sfumato.regression.robust_statistics import Parts, published_split
 from sfumato.regression.robust_thresholds import PUBLISHED_SHARES, Thresholds, best_thresholds
 
 __all__ = ["RobustLinearRegression"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.privacy.guarantee import Relation
 from sfumato.regression.bayesian import Statistics, noise_ridge
-from sfumato.regression.robust_sensitivity import Parts, joint
+from sfumato.regression.robust_statistics import Parts, joint
 
 __all__ = ["PUBLISHED_SHARES", "Thresholds", "best_thresholds"]
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
-from sfumato.mechanisms.deep_point import DeepPoint
-from sfumato.mechanisms.nested_boxes import NestedBoxes
+from sfumato.mechanisms.deep_point import DeepPoint, NestedBoxes
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ApproxDP, Loss, pure_within

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy import certificate as certificates
-from sfumato.privacy.alike import compare
 from sfumato.privacy.escaping import escape
+from sfumato.privacy.file_comparison import compare
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import REPORT, Verification, verify
 from sfumato.report import generic

@@ -10,7 +10,7 @@ from sfumato.data.frames import ToFrame
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
-from sfumato.sequence.published import csv, string_text, used_words
+from sfumato.sequence.files import csv, string_text, used_words
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
-from sfumato.sequence.context_tree import MOST_CELLS
-from sfumato.sequence.gram_tree import GramTree
+from sfumato.sequence.context_tree import MOST_CELLS, GramTree
 from sfumato.sequence.model import SequenceModel
 from sfumato.sequence.queries import GramCounts
 from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise, margin

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.sequence.published import string_text, used_words
+from sfumato.sequence.files import string_text, used_words
 
 if TYPE_CHECKING:
     from sfumato.data.sequences import SequencesPublic

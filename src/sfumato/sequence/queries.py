@@ -18,8 +18,7 @@ from sfumato.data.sequences import Sequences
 from sfumato.engines.counts import ContextWalk, Integers64, Suffixes
 from sfumato.mechanisms.privtree import Frontier, FrontierQuery
 from sfumato.privacy.program import Query
-from sfumato.sequence.context_tree import ContextTree
-from sfumato.sequence.gram_tree import GramTree
+from sfumato.sequence.context_tree import ContextTree, GramTree
 
 __all__ = [
     "CandidateCounts",

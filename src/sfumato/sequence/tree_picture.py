@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.sequence.published import START
+from sfumato.sequence.files import START
 from sfumato.sequence.suffix_model import Context, SuffixModel
 
 if TYPE_CHECKING:

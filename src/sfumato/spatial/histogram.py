@@ -22,10 +22,11 @@ from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.spatial.cells import Cells
-from sfumato.spatial.geojson import feature_collection, geojson_bytes
-from sfumato.spatial.published import (
+from sfumato.spatial.files import (
     cells_frame,
     csv,
+    feature_collection,
+    geojson_bytes,
 )
 
 if TYPE_CHECKING:

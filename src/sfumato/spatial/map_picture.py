@@ -127,7 +127,7 @@ def _shades(density: NDArray[np.float64]) -> tuple[Any, Any]:
 
 def _density(release: SpatialHistogram) -> NDArray[np.float64]:
     """Return the points of each cell per unit of area: square kilometres on the earth."""
-    from sfumato.spatial.geojson import areas
+    from sfumato.spatial.files import areas
 
     boxes = release.cells.boxes
     sizes = areas(boxes) if release.public.geographic else np.prod(np.diff(boxes)[..., 0], axis=1)
@@ -165,7 +165,7 @@ def _dots(
     across = (right - left) / grid.shape[0]
     ups = np.linspace(low, high, grid.shape[1] + 1)
     if release.public.geographic and axes == (0, 1):
-        from sfumato.spatial.geojson import areas
+        from sfumato.spatial.files import areas
 
         row = np.stack([np.tile([left, left + across], (len(ups) - 1, 1)),
                         np.stack([ups[:-1], ups[1:]], axis=1)], axis=1)  # fmt: skip

@@ -18,9 +18,9 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
-from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
 from sfumato.tabular.growth import Growth
 from sfumato.tabular.one_way import counted_columns, require_countable
+from sfumato.tabular.round_plan import choices_step, grown_plan, one_way_step, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["AIM"]

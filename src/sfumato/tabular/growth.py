@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import Marginal
+from sfumato.engines.batch_counts import counted_together
 from sfumato.engines.bits import small_tables
-from sfumato.engines.together import counted_together
 from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.mechanisms.graphical import GraphicalModel, Measured, fit
@@ -29,7 +29,7 @@ from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.candidates import Pool, Set, joinable_sets
 from sfumato.tabular.counting_method import TOTAL, table_label
-from sfumato.tabular.fitted import FittedModel
+from sfumato.tabular.model import FittedModel
 from sfumato.tabular.one_way import counted_columns, shares_by_size
 from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable

@@ -13,8 +13,7 @@ from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
-from sfumato.tabular.classifier import Classifier
-from sfumato.tabular.classifying import ClassifyingMethod
+from sfumato.tabular.classifier import Classifier, ClassifyingMethod
 from sfumato.tabular.counting import margin
 
 LABEL = "positive minus negative"

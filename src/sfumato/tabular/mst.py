@@ -16,9 +16,9 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool
 from sfumato.tabular.counting_method import TableMethod
-from sfumato.tabular.grown_plan import choices_step, grown_plan, one_way_step, rounds_step
 from sfumato.tabular.growth import Growth, one_way_counts
 from sfumato.tabular.one_way import counted_columns, require_countable
+from sfumato.tabular.round_plan import choices_step, grown_plan, one_way_step, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["MST"]

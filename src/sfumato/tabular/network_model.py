@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import noise
+from sfumato.engines.memory import code_type
 from sfumato.mechanisms.graphical import Measured, fit
+from sfumato.mechanisms.graphical.elimination import Factor, TooLarge, eliminate
 from sfumato.mechanisms.graphical.junction import junction_tree
+from sfumato.mechanisms.graphical.model import stratified
 from sfumato.tabular.agreement import Cells, agreeing, holds, summed_to
-from sfumato.tabular.directed import LEAST_VALID, Conditional, DecodedModel, DirectedModel
-from sfumato.tabular.fitted import FittedModel
-from sfumato.tabular.model import Model
+from sfumato.tabular.encoding import Encoding
+from sfumato.tabular.model import FittedModel, Model, Network, Part
 from sfumato.tabular.parents import ParentSet
 from sfumato.tabular.simple_models import clipped
 from sfumato.tabular.structure import Node, WorkingColumns
@@ -225,3 +230,278 @@ class NetworkModel:
             return fitted
         decoded = DecodedModel(encoding, fitted)
         return decoded if decoded.valid_share() >= LEAST_VALID else None
+
+
+# A Bayesian network with its tables: rows are drawn from parents to children.
+#
+# A model is made of released figures alone. A parent may be held at a coarser level of its
+# taxonomy. Marginals are exact where variable elimination stays small, and else those of a large
+# sample that is always the same.
+
+
+Codes = NDArray[np.intp]
+
+#: The most cells of a table within variable elimination.
+MOST_CELLS = 2**20
+#: Rows of the sample that answers where elimination grows too large.
+SAMPLE = 2**20
+#: Rows that are drawn at once where some may be thrown away.
+BATCH = 2**16
+#: A model of bits must give valid codes at least this often.
+LEAST_VALID = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """One column given its parents.
+
+    Parameters
+    ----------
+    child
+        The column.
+    parents
+        Columns that were drawn before, and the level at which each is looked at.
+    probabilities
+        With axes (child, parents …): for each cell of the parents a distribution of the child.
+    """
+
+    child: int
+    parents: tuple[tuple[int, int], ...]
+    probabilities: Floats
+
+    @classmethod
+    def of(
+        cls,
+        child: int,
+        parents: Sequence[tuple[int, int]],
+        counts: Floats,
+        *,
+        uniform: bool = False,
+    ) -> Conditional:
+        """Return the distribution of a child that a table of non-negative counts gives.
+
+        Parameters
+        ----------
+        child, parents
+            As for the class; the counts have the axes (child, parents …).
+        counts
+            Non-negative counts.
+        uniform
+            A cell of the parents without counts gives a uniform child; otherwise the child's own
+            distribution.
+        """
+        across = tuple(range(1, counts.ndim))
+        alone = counts.sum(axis=across)
+        mass = float(alone.sum())
+        flat = np.full(len(alone), 1.0 / len(alone))
+        spare = flat if uniform or mass <= 0.0 else alone / mass
+        sums = counts.sum(axis=0)
+        shaped = spare.reshape(-1, *[1] * len(across))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            given = counts / sums
+        return cls(child, tuple(parents), np.where(sums > 0.0, given, shaped))
+
+
+class DirectedModel:
+    """A Bayesian network over columns.
+
+    Parameters
+    ----------
+    sizes
+        The domain size of each column.
+    conditionals
+        One for each column, in an order in which rows can be drawn.
+    levels
+        For each column the group of every code at each level; level 0 is the codes.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        conditionals: Sequence[Conditional],
+        levels: Sequence[Sequence[Codes]],
+    ) -> None:
+        self.sizes = tuple(int(size) for size in sizes)
+        self.conditionals = tuple(conditionals)
+        self._levels = tuple(tuple(groups) for groups in levels)
+        if sorted(item.child for item in conditionals) != list(range(len(self.sizes))):
+            raise ValueError("a network needs one distribution for each of its columns")
+
+    @property
+    def network(self) -> Network:
+        """Every column with its parents."""
+        return Network(
+            True,
+            tuple(
+                Part(
+                    (item.child, *(column for column, _ in item.parents)),
+                    (0, *(level for _, level in item.parents)),
+                )
+                for item in self.conditionals
+            ),
+        )
+
+    def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return the codes of some rows, shape (rows, columns)."""
+        codes = np.zeros((rows, len(self.sizes)), dtype=np.int64)
+        for item in self.conditionals:
+            cell = np.zeros(rows, dtype=np.int64)
+            for column, level in item.parents:
+                groups = self._levels[column][level]
+                cell = cell * (int(groups.max()) + 1) + groups[codes[:, column]]
+            table = item.probabilities.reshape(len(item.probabilities), -1).T
+            codes[:, item.child] = stratified(table, cell, generator)
+        return codes
+
+    def marginal(self, columns: tuple[int, ...], given: Sequence[Factor] = ()) -> Floats:
+        """Return the probabilities of all combinations of some columns, axes in the order given.
+
+        Parameters
+        ----------
+        columns
+            The columns asked for.
+        given
+            Further tables, by which the distribution is weighted.
+        """
+        try:
+            exact = self._eliminated(columns, given)
+        except TooLarge:
+            exact = self._sampled(columns, given)
+        mass = float(exact.sum())
+        return exact / mass if mass > 0.0 else np.full(exact.shape, 1.0 / exact.size)
+
+    def _sampled(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
+        """Return the marginal of the sample."""
+        codes = self._sample
+        weights = np.ones(SAMPLE)
+        for held, table in given:
+            weights *= table[tuple(codes[column] for column in held)]
+        shape = tuple(self.sizes[column] for column in columns)
+        return tallied([codes[column] for column in columns], shape, weights)
+
+    @cached_property
+    def _sample(self) -> list[NDArray[Any]]:
+        """The codes of many rows, always the same, column by column."""
+        rows = self.draw(SAMPLE, noise.generator(SAMPLE))
+        return [rows[:, c].astype(code_type(size)) for c, size in enumerate(self.sizes)]
+
+    def _eliminated(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
+        """Return the exact marginal, up to a factor, or raise `TooLarge`."""
+        wanted = {*columns, *(column for held, _ in given for column in held)}
+        factors: list[Factor] = []
+        # Columns that no one asks for and that have no children asked for sum to one.
+        for item in reversed(self.conditionals):
+            if item.child in wanted:
+                wanted.update(column for column, _ in item.parents)
+                factors.append(self._factor(item))
+        if not factors:
+            return np.ones(())
+        return eliminate([*factors, *given], columns, self.sizes, most_cells=MOST_CELLS)
+
+    def _factor(self, item: Conditional) -> Factor:
+        """Return a conditional table with all parents as they are declared."""
+        held = (item.child, *(column for column, _ in item.parents))
+        cells = prod(self.sizes[column] for column in held)
+        if cells > MOST_CELLS:
+            raise TooLarge(f"a table of {cells:,} cells would be needed")
+        table = item.probabilities
+        for axis, (column, level) in enumerate(item.parents, start=1):
+            if level:
+                table = np.take(table, self._levels[column][level], axis=axis)
+        return held, table
+
+
+def tallied(
+    codes: Sequence[NDArray[Any]], shape: tuple[int, ...], weights: Floats | None = None
+) -> Floats:
+    """Return how often each combination of codes occurs, or its weight."""
+    cells = np.zeros(len(codes[0]) if codes else SAMPLE, dtype=np.int64)
+    for column, size in zip(codes, shape, strict=True):
+        cells = cells * size + column
+    counts = np.bincount(cells, weights=weights, minlength=prod(shape))
+    return np.asarray(counts, dtype=np.float64).reshape(shape)
+
+
+class DecodedModel:
+    """A model of the bits of a table's codes, as a model of the codes.
+
+    Bits that no code has are thrown away: the distribution is the one of the bits, given that all
+    of them are valid.
+
+    Parameters
+    ----------
+    encoding
+        The bits.
+    bits
+        A model of them.
+    """
+
+    def __init__(self, encoding: Encoding, bits: Model) -> None:
+        self.encoding = encoding
+        self.bits = bits
+        self.sizes = tuple(encoding.sources)
+
+    @property
+    def network(self) -> Network:
+        """Which columns the network of bits joins: each bit's column with its parents' columns."""
+        network = self.bits.network
+        parts: dict[Part, None] = {}
+        for part in network.parts:
+            sources = dict.fromkeys(self.encoding.columns[bit].source for bit in part.columns)
+            parts[Part(tuple(sources), (0,) * len(sources))] = None
+        return Network(network.directed, tuple(parts))
+
+    def valid_share(self, rows: int = 2**14) -> float:
+        """Return about how often the bits are valid, from a sample that is always the same."""
+        if self.encoding.total:
+            return 1.0
+        return float(self.encoding.valid(self.bits.draw(rows, noise.generator(rows))).mean())
+
+    def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return the codes of some rows, drawn again until all are valid."""
+        if not rows:
+            return np.zeros((0, len(self.sizes)), dtype=np.int64)
+        parts: list[NDArray[np.int64]] = []
+        missing = rows
+        while missing > 0:
+            bits = self.bits.draw(max(BATCH, missing), generator)
+            good = bits[self.encoding.valid(bits)] if not self.encoding.total else bits
+            parts.append(np.asarray(self.encoding.decode(good[:missing]), dtype=np.int64))
+            missing -= len(parts[-1])
+        return np.concatenate(parts)
+
+    def marginal(self, columns: tuple[int, ...]) -> Floats:
+        """Return the probabilities of all combinations of some columns, axes in the order given."""
+        groups = [self.encoding.groups[column] for column in columns]
+        held = tuple(bit for group in groups for bit in group)
+        shape = tuple(self.sizes[column] for column in columns)
+        if self.encoding.total:
+            table = self.bits.marginal(held)
+        elif isinstance(self.bits, DirectedModel):
+            table = self.bits.marginal(held, self._validity)
+        else:
+            return tallied([self._sample[:, column] for column in columns], shape) / SAMPLE
+        # Look up the cell of every code's bits.
+        index = []
+        for place, group in enumerate(groups):
+            along = [1] * len(columns)
+            along[place] = self.sizes[columns[place]]
+            index += [self.encoding.columns[bit].recoding.reshape(along) for bit in group]
+        cells = table[tuple(index)] if index else table
+        cells = np.broadcast_to(cells, shape)
+        mass = float(cells.sum())
+        return np.array(cells / mass if mass > 0.0 else np.full(shape, 1.0 / prod(shape)))
+
+    @cached_property
+    def _validity(self) -> list[Factor]:
+        """For each column with bits that no code has, which of its bits are valid."""
+        return [
+            (group, self.encoding.possible(group).astype(np.float64))
+            for group, size in zip(self.encoding.groups, self.sizes, strict=True)
+            if size & (size - 1)
+        ]
+
+    @cached_property
+    def _sample(self) -> NDArray[np.int64]:
+        """The codes of many rows, always the same."""
+        return self.draw(SAMPLE, noise.generator(SAMPLE))

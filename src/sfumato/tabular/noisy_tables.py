@@ -20,7 +20,7 @@ from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.tabular.counting import margin
-from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
+from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
 from sfumato.tabular.simple_models import clipped
 from sfumato.tabular.tree import best_tree, sample_tree
 

@@ -19,8 +19,7 @@ from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import Constraint, OneOf, OrNone, is_list, parameter, read_exact
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
-from sfumato.tabular.classifier import Classifier, direction
-from sfumato.tabular.classifying import ClassifyingMethod
+from sfumato.tabular.classifier import Classifier, ClassifyingMethod, direction
 from sfumato.tabular.queries import Labelled, Records, RuleScores
 
 WEIGHTS, CHOICE, VALIDATION, PARTS = "weights", "choice", "validation", "parts"

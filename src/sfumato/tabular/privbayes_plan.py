@@ -13,7 +13,7 @@ from sfumato.privacy.loss import zero
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import mean_absolute
-from sfumato.tabular.grown_plan import held_error
+from sfumato.tabular.round_plan import held_error
 from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Growth, Node
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.parameters import Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import Ask, Program
-from sfumato.tabular.classifier import Classifier, direction
-from sfumato.tabular.classifying import ClassifyingMethod
+from sfumato.tabular.classifier import Classifier, ClassifyingMethod, direction
 from sfumato.tabular.queries import Records, RuleScores
 
 Floats = NDArray[np.float64]

@@ -22,7 +22,9 @@ from sfumato.privacy.progress import track
 from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import mean_absolute, rows_about
-from sfumato.tabular.grown_plan import (
+from sfumato.tabular.growth import Growth, one_way_counts
+from sfumato.tabular.one_way import counted_columns, require_countable
+from sfumato.tabular.round_plan import (
     choices_step,
     grown_plan,
     one_way_step,
@@ -30,8 +32,6 @@ from sfumato.tabular.grown_plan import (
     rows_step,
     unknown_step,
 )
-from sfumato.tabular.growth import Growth, one_way_counts
-from sfumato.tabular.one_way import counted_columns, require_countable
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["Rounds", "Synthesizer", "rounds_for"]

@@ -24,9 +24,9 @@ from sfumato.engines.memory import code_type
 from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
-from sfumato.tabular.joined import Join, joins
+from sfumato.tabular.dependence import Join, joins
+from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
 from sfumato.tabular.model import Model, Network, Part
-from sfumato.tabular.published import DECIMALS, codebook, csv, free_name, values_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -412,8 +412,7 @@ class SyntheticTable(Release, ToFrame):
         what
             `"network"`: the columns the model joins; `"columns"`: the counts of each column.
         """
-        from sfumato.tabular.network_picture import network_picture
-        from sfumato.tabular.pictures import one_way_picture
+        from sfumato.tabular.pictures import network_picture, one_way_picture
 
         if what == "network":
             return network_picture(self)

@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.mechanisms.expression.allocation import equal_shares, given_shares, optimal_shares
 from sfumato.mechanisms.expression.estimate import Estimate, estimate
-from sfumato.mechanisms.expression.measuring import UnitPlan, measure_units, plan_units
-from sfumato.mechanisms.expression.noises import EstimatedNoise, HiddenNoise
+from sfumato.mechanisms.expression.jets import jet_of
+from sfumato.mechanisms.expression.noises import EstimatedNoise, HiddenNoise, Noise
 from sfumato.mechanisms.expression.parameters import Figures, Formula, Range, Split
 from sfumato.mechanisms.expression.reading import Vocabulary, read_formula
 from sfumato.mechanisms.expression.release import StatisticRelease
 from sfumato.mechanisms.expression.terms import Term, Unit
-from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
+from sfumato.mechanisms.smooth import SmoothCauchy, SmoothLaplace
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.loss import Loss, Number, PureDP
+from sfumato.privacy.loss import ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import DataT, Method
 from sfumato.privacy.parameters import OrNone, Positive, parameter
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.privacy.program import FINISH, Program
+from sfumato.privacy.primitive import Primitive
+from sfumato.privacy.program import FINISH, Ask, Program, Query
+from sfumato.privacy.rounding import log_up
 
 __all__ = ["FormulaMethod"]
 
@@ -202,3 +206,329 @@ def _step(plan: UnitPlan, loss: Loss) -> PlanStep:
         noise=primitive.kind.removesuffix(" noise"),
         error="follows the data, so it is private",
     )
+
+
+# How a budget is shared among the units of a formula: from public facts alone.
+
+
+#: Shares are whole multiples of one over this; no unit gets less than one of them.
+PARTS = 1000
+
+
+def equal_shares(term: Term) -> dict[Unit, Fraction]:
+    """Return the same share for every unit."""
+    units = term.units
+    return {unit: Fraction(1, len(units)) for unit in units}
+
+
+def given_shares(term: Term, weights: Mapping[str, Fraction]) -> dict[Unit, Fraction]:
+    """Return shares in the proportion of given weights.
+
+    Parameters
+    ----------
+    term
+        The formula.
+    weights
+        A positive weight for the text of each unit.
+    """
+    units = {unit.text: unit for unit in term.units}
+    if set(weights) != set(units):
+        raise ValueError(
+            f"the budget is shared among {', '.join(units)}; got weights for "
+            f"{', '.join(weights) or 'nothing'}"
+        )
+    total = sum(weights.values(), Fraction(0))
+    return {units[text]: weights[text] / total for text in units}
+
+
+def optimal_shares(
+    term: Term,
+    guesses: Mapping[Unit, Any],
+    sensitivities: Mapping[Unit, float],
+    *,
+    floor: float = 0.5,
+) -> dict[Unit, Fraction]:
+    """Return the shares that make the error of a formula least where the guesses are right.
+
+    Parameters
+    ----------
+    term
+        The formula.
+    guesses
+        A public guess at the value of every unit, made without looking at the data.
+    sensitivities
+        How wide the noise of a unit is at ε = 1.
+    floor
+        The least a denominator may be.
+
+    Notes
+    -----
+    The mean squared error of the delta method is Σ 2·(gᵢΔᵢ/εᵢ)², with gᵢ the derivative by the
+    unit i; under Σεᵢ = ε it is least for εᵢ ∝ (gᵢΔᵢ)^(2/3). For a vector gᵢ is the root of the sum
+    of squares over its entries.
+    """
+    jet = jet_of(term, guesses, floor=floor)
+    if not jet.told:
+        return equal_shares(term)
+    weights = {
+        unit: float(np.sqrt(np.sum(np.square(jet.first[unit])))) * sensitivities[unit]
+        for unit in term.units
+    }
+    largest = max(weights.values())
+    if not 0 < largest < float("inf"):
+        return equal_shares(term)
+    # Rounded to a few digits, so that every machine finds the same shares.
+    parts = {
+        unit: max(1, round(PARTS * (weight / largest) ** (2 / 3)))
+        for unit, weight in weights.items()
+    }
+    total = sum(parts.values())
+    return {unit: Fraction(part, total) for unit, part in parts.items()}
+
+
+# Asking for the units of a formula, each once.
+#
+# What a unit is and how far it moves between neighbours is the business of the data kind; here its
+# budget is cut and its primitive is chosen, by public facts.
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """What a unit costs and how it is measured.
+
+    Parameters
+    ----------
+    unit
+        The unit.
+    loss
+        Its part of the budget.
+    primitive
+        What measures it.
+    scale
+        How the scale of its noise is told, where that follows the data and is paid for.
+    scale_loss
+        What that costs.
+    """
+
+    unit: Unit
+    loss: Loss
+    primitive: Primitive
+    scale: ScaleNoise | None = None
+    scale_loss: Loss | None = None
+
+    @property
+    def scale_label(self) -> str:
+        """What the scale is called in transcripts."""
+        return f"scale of {self.unit.text}"
+
+    @property
+    def noise(self) -> Noise:
+        """What is publicly known about its noise before anything is told."""
+        found: Noise = self.unit.statistic.noise(self.primitive)
+        return found
+
+
+def plan_units(
+    term: Term,
+    shares: Mapping[Unit, Fraction],
+    budget: Loss,
+    *,
+    error_share: Fraction | None = None,
+) -> tuple[UnitPlan, ...]:
+    """Return how each unit of a formula is measured.
+
+    Parameters
+    ----------
+    term
+        The formula.
+    shares
+        The share of ε of each unit.
+    budget
+        The pure or approximate loss to be spent; δ is shared equally by the units that need it.
+    error_share
+        The share of a unit's ε that tells the scale of its noise, where that follows the data.
+    """
+    assert isinstance(budget, PureDP | ApproxDP)
+    needy = sum(unit.statistic.needs_delta for unit in term.units)
+    plans = []
+    for unit in term.units:
+        epsilon, delta = budget.epsilon * shares[unit], None
+        if unit.statistic.needs_delta and isinstance(budget, ApproxDP):
+            delta = budget.delta / needy
+        plans.append(_plan(unit, epsilon, delta, error_share, pure=isinstance(budget, PureDP)))
+    return tuple(plans)
+
+
+def _plan(
+    unit: Unit,
+    epsilon: Fraction,
+    delta: Fraction | None,
+    error_share: Fraction | None,
+    *,
+    pure: bool,
+) -> UnitPlan:
+    def loss(part: Fraction, failure: Fraction | None) -> Loss:
+        return PureDP(part) if pure else ApproxDP(part, failure or 0)
+
+    primitive = unit.statistic.primitive(epsilon, delta)
+    if error_share is None or not isinstance(primitive, SmoothNoise):
+        return UnitPlan(unit, loss(epsilon, delta), primitive)
+    rest, part = epsilon * (1 - error_share), epsilon * error_share
+    smaller = unit.statistic.primitive(rest, delta)
+    assert isinstance(smaller, SmoothNoise)
+    scale = ScaleNoise(smaller, part)
+    return UnitPlan(unit, loss(rest, delta), smaller, scale, loss(part, None))
+
+
+@dataclass(frozen=True)
+class MeasuredUnits:
+    """The noisy value of each unit, and what is known of its noise after all was said."""
+
+    values: dict[Unit, Any]
+    noises: dict[Unit, Noise]
+
+
+def measure_units(budget: Budget, plans: Sequence[UnitPlan]) -> Program[MeasuredUnits]:
+    """Ask for all units at once, each from its own slice.
+
+    Parameters
+    ----------
+    budget
+        What pays.
+    plans
+        What is measured.
+    """
+    asks = []
+    for plan in plans:
+        query, text = UnitQuery(plan.unit, plan.primitive), plan.unit.text
+        asks.append(Ask(budget.take(plan.loss, text), plan.primitive, query, text))
+        if plan.scale is not None and plan.scale_loss is not None:
+            part, label = budget.take(plan.scale_loss, plan.scale_label), plan.scale_label
+            asks.append(Ask(part, plan.scale.primitive, replace(query, scale=plan.scale), label))
+    said = dict(zip([ask.label for ask in asks], (yield asks), strict=True))
+    return MeasuredUnits(
+        {
+            plan.unit: plan.unit.statistic.read(plan.primitive, said[plan.unit.text])
+            for plan in plans
+        },
+        {
+            plan.unit: plan.noise if plan.scale is None else plan.scale.read(said[plan.scale_label])
+            for plan in plans
+        },
+    )
+
+
+# What formulas ask: the exact value of each unit statistic, whatever the kind of data.
+
+
+@dataclass(frozen=True)
+class UnitQuery(Query):
+    """The exact value of a unit as its primitive takes it, or the scale of its noise.
+
+    Parameters
+    ----------
+    unit
+        The unit.
+    primitive
+        What measures it.
+    scale
+        For the scale: how it is told.
+    """
+
+    unit: Unit
+    primitive: Primitive
+    scale: ScaleNoise | None = None
+
+    def answer(self, data: Any) -> Any:
+        """Return the value, or the logarithm of its smooth bound in steps."""
+        return self.answer_all([self], data)[0]
+
+    @classmethod
+    def answer_all(cls, queries: Sequence[UnitQuery], data: Any) -> list[Any]:
+        """Evaluate each unit once, for its value and its scale."""
+        values = {
+            unit: unit.statistic.given(data, primitive)
+            for unit, primitive in {query.unit: query.primitive for query in queries}.items()
+        }
+        return [
+            values[query.unit]
+            if query.scale is None
+            else query.scale.given(values[query.unit].bound)
+            for query in queries
+        ]
+
+
+# The scale of noise that follows the data, told with noise of its own: it is paid for.
+#
+# The logarithm of a β-smooth bound changes between neighbours by at most β. It is taken in whole
+# steps of a public size and gets geometric noise (docs/proofs/expressions.md). What comes out is
+# an estimate of the bound, off by a factor; and of its square, without bias where its mean exists.
+
+
+#: β is so many steps.
+STEPS = 2**20
+#: Logarithms are computed to better than this.
+_SLACK = Fraction(1, 10**30)
+#: Squares of scales stay within floating point.
+_LARGEST_LOG = 600.0
+
+SmoothNoise = SmoothCauchy | SmoothLaplace
+
+
+@dataclass(frozen=True)
+class ScaleNoise:
+    """How the scale of smooth noise is told.
+
+    Parameters
+    ----------
+    smooth
+        The primitive whose noise it is; it needs a finite variance.
+    epsilon
+        What telling it costs.
+    """
+
+    smooth: SmoothNoise
+    epsilon: Fraction
+
+    @property
+    def step(self) -> Fraction:
+        """The size of a step of the logarithm. Public."""
+        return (self.smooth.beta + 2 * _SLACK) / STEPS
+
+    @property
+    def primitive(self) -> GeometricNoise:
+        """What is paid: one whole number that one record changes by at most as many steps."""
+        return GeometricNoise(shape=(1,), sensitivity=Fraction(STEPS), epsilon=self.epsilon)
+
+    @property
+    def spread(self) -> float:
+        """The scale of the noise on the logarithm, β/ε. Public."""
+        return float(self.step * STEPS / self.epsilon)
+
+    def given(self, bound: int | Fraction) -> NDArray[np.int64]:
+        """Return the logarithm of a smooth bound in steps. Private."""
+        steps = math.floor(log_up(Fraction(bound)) / self.step + Fraction(1, 2))
+        # Where ε is next to nothing so is a step; refusing many of them would tell.
+        return np.array([min(max(steps, -LARGEST_INPUT), LARGEST_INPUT)], dtype=np.int64)
+
+    def read(self, said: Any) -> EstimatedNoise:
+        """Return what is known of the noise, from what was said."""
+        log = float(int(said[0]) * self.step + _log(self.smooth.calibration.factor))
+        step, half = float(self.step), float(self.epsilon / STEPS) / 2
+        fair = 2 * self.spread < 1
+        # 1 − c·(e^2h − 2 + e^−2h), h a step: what f(x) = e^2x is multiplied by to be unbiased.
+        shrink = 1 - _sinh_ratio(step, half) ** 2 if fair else 1.0
+        square = math.exp(min(2 * log, _LARGEST_LOG)) * shrink
+        if isinstance(self.smooth, SmoothLaplace):
+            return EstimatedNoise(Fraction(square), highest=None, fair=fair)
+        # The density ∝ 1/(1 + z⁴) has variance 1, and no fourth moment.
+        return EstimatedNoise(Fraction(square) / 2, highest=2, fair=fair)
+
+
+def _sinh_ratio(above: float, below: float) -> float:
+    """Return sinh(above)/sinh(below) for positive numbers; neither overflows nor cancels."""
+    return math.exp(above - below) * math.expm1(-2 * above) / math.expm1(-2 * below)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)

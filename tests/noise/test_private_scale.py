@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import betainc
 
-from sfumato.noise import _lazy, heavy
+from sfumato.noise import _lazy, private_scale
 from sfumato.noise.bits import seeded
-from sfumato.noise.heavy import (
+from sfumato.noise.private_scale import (
     cauchy_log_probability,
     dilation_rate,
     perturb_cauchy,
@@ -108,7 +108,7 @@ def test_log_probabilities_add_up_to_one(gamma, grid):
 @pytest.mark.parametrize("gamma", [2, Fraction(3, 2), 4])
 def test_log_probabilities_of_extreme_answers_are_finite_and_continuous(gamma):
     far = [
-        cauchy_log_probability(heavy.FAR_OUT + k, 0, 1, grid_exponent=0, gamma=gamma)
+        cauchy_log_probability(private_scale.FAR_OUT + k, 0, 1, grid_exponent=0, gamma=gamma)
         for k in (0, 1)
     ]
     assert far[0] == pytest.approx(far[1], abs=1e-9)
@@ -208,7 +208,7 @@ def test_settled_roundings_are_those_of_both_ends(centre, scale, exponent, low, 
     st.sampled_from([Fraction(2), Fraction(4, 3), Fraction(1, 3), Fraction(7, 4), Fraction(3, 7)]),
 )
 def test_powers_are_enclosed(low, power):
-    below, above = heavy._power((low, low + 1), 24, power)
+    below, above = private_scale._power((low, low + 1), 24, power)
     a, b = power.numerator, power.denominator
     assert Fraction(below, 2**24) ** b <= Fraction(low, 2**24) ** a
     assert Fraction(above, 2**24) ** b >= Fraction(low + 1, 2**24) ** a
@@ -216,7 +216,7 @@ def test_powers_are_enclosed(low, power):
 
 @given(st.integers(0, 10**40), st.integers(1, 9))
 def test_integer_roots(n, degree):
-    root = heavy._integer_root(n, degree)
+    root = private_scale._integer_root(n, degree)
     assert root**degree <= n < (root + 1) ** degree
 
 
