@@ -47,9 +47,9 @@ from sfumato.graph.kronecker_graph import (
     fit_initiator,
     power_of,
 )
-from sfumato.graph.rewiring import rewired, toward_triangles
+from sfumato.graph.rewiring import rewire, toward_triangles
 from sfumato.graph.spectrum import Spectrum
-from sfumato.graph.stub_matching import matched_graph
+from sfumato.graph.stub_matching import match_graph
 
 GRAPHS = ("polbooks", "ca-GrQc", "as20000102", "email-Enron")
 #: What a model keeps of a graph: given the private graph and a generator, its pairs and nodes.
@@ -94,7 +94,7 @@ def shown(row: Iterable[float | None]) -> list[str]:
 def exact_one(graph: Graph, generator: np.random.Generator) -> tuple[Any, int]:
     """Draw a graph with the true degrees. Not private."""
     nodes = graph.public.nodes
-    return matched_graph(degrees_of(graph.counts.pairs(), nodes), generator), nodes
+    return match_graph(degrees_of(graph.counts.pairs(), nodes), generator), nodes
 
 
 def exact_two(graph: Graph, generator: np.random.Generator) -> tuple[Any, int]:
@@ -405,8 +405,8 @@ def _rewiring(name: str, generator: np.random.Generator) -> None:
     pairs, nodes = graph.counts.pairs(), graph.public.nodes
     steps = 4_000_000
     runs: dict[str, Callable[[int], Any]] = {
-        "keeping degrees": lambda many: rewired(pairs, nodes, generator, steps=many),
-        "keeping joint degrees": lambda many: rewired(
+        "keeping degrees": lambda many: rewire(pairs, nodes, generator, steps=many),
+        "keeping joint degrees": lambda many: rewire(
             pairs, nodes, generator, steps=many, keep="joint"
         ),
         # More than there can be: all steps are taken.

@@ -84,11 +84,11 @@ def errors(pairs: NDArray[np.int64], epsilon: Fraction, repeats: int) -> dict[st
         for name, own in (("RR", epsilon), ("LM", laplace_epsilon(epsilon))):
             primitive = RandomizedPairs(nodes=NODES, epsilon=own)
             told = PairEstimates(primitive, primitive.sample(positions))
-            known = count_triangles(told.reconstructed(generator, edges=EDGES), NODES)
+            known = count_triangles(told.reconstruct(generator, edges=EDGES), NODES)
             add(f"deg {name}", off(known[0], degrees))
             add(f"tri {name}", off(known[1], triangles))
             if name == "RR":
-                own_counts = count_triangles(told.reconstructed(generator), NODES)
+                own_counts = count_triangles(told.reconstruct(generator), NODES)
                 add("deg RR m̂", off(own_counts[0], degrees))
                 add("tri RR m̂", off(own_counts[1], triangles))
                 add("deg unbiased", off(told.degrees.values, degrees))

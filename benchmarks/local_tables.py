@@ -149,7 +149,7 @@ def measures(runs: int = 400) -> Iterator[tuple[object, ...]]:
     """χ² of a 2 × 3 table at e^ε = 3 for each question: the delta method beside surveys."""
     yield "n", "true χ²", "delta s.d.", "bias", "mean of surveys", "s.d. of surveys"
     law = AxisLaws((_response(2, Fraction(3)), _response(3, Fraction(3))))
-    reported = law.reported(TABLE).ravel()
+    reported = law.reported_shares(TABLE).ravel()
     rng = np.random.default_rng(1)
     for n in (1_000, 10_000, 100_000):
         exact = chi_squared(table_of_counts(law, reported * n, n))

@@ -27,7 +27,7 @@ from sfumato.evaluate.regression import r_squared, spearman
 from sfumato.privacy.guarantee import Relation
 from sfumato.published.queries import published_scales
 from sfumato.published.robust_regression import PUBLISHED_THRESHOLDS, advi_compat
-from sfumato.regression.bayesian import Statistics, fixed_precisions, gibbs, noise_ridge
+from sfumato.regression.bayesian import Statistics, fit_with_fixed_precisions, gibbs, noise_ridge
 from sfumato.regression.robust_estimator import Clipped, noise_aware
 from sfumato.regression.robust_statistics import Parts, published_split
 from sfumato.regression.robust_thresholds import (
@@ -138,7 +138,7 @@ def ours(
                 weights = gibbs(noise_ridge(noisy), np.random.default_rng(number)).mean
             case "fixed":
                 # In the units of the fold, where the prior says something.
-                weights = fixed_precisions(problem.unscaled(noisy)).mean / turn
+                weights = fit_with_fixed_precisions(problem.unscaled(noisy)).mean / turn
             case _:
                 weights = noise_aware(noisy, Clipped(*thresholds)).mean
         x, y = problem.test

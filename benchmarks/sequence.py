@@ -36,8 +36,8 @@ from sfumato.evaluate.sequences import (
     Frequent,
     Truncate,
     length_distance,
-    named_strings,
     precision,
+    strings_of,
     top_strings,
 )
 
@@ -125,9 +125,9 @@ def one_run(recipe: Recipe, epsilon: float, truth: list[Frequent]) -> dict[str, 
     took = time.process_time() - start
     run: dict[str, Any] = {"label": recipe.label, "epsilon": epsilon, "seconds": took}
     if recipe.per_top:
-        answers = [named_strings(r.top(k)) for r, k in zip(releases, data.TOPS, strict=True)]
+        answers = [strings_of(r.top(k)) for r, k in zip(releases, data.TOPS, strict=True)]
     else:
-        best = named_strings(releases[0].top(max(data.TOPS)))
+        best = strings_of(releases[0].top(max(data.TOPS)))
         answers = [best[:k] for k in data.TOPS]
         sampled = releases[0].sample(sequences.counts.rows, generator=noise.generator())
         run["lengths"] = length_distance(sequences, sampled)

@@ -105,7 +105,7 @@ class Truth:
         columns = self.table.public.schema.columns
         total = 0.0
         for part in release.network.parts:
-            view = self.table.counts.recoded(
+            view = self.table.counts.recode(
                 [
                     (column, columns[column].coding.levels[level] if level else None)
                     for column, level in zip(part.columns, part.levels, strict=True)

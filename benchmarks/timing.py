@@ -144,7 +144,7 @@ def counting() -> list[Case]:
     public = TablePublic.of(Schema.from_dict({"sex": ["f", "m"], "age": (0, 9)}))
 
     def table(rows: int) -> Table:
-        return public.made_up(rows, noise.generator(rows))
+        return public.make_synthetic(rows, noise.generator(rows))
 
     def count(data: Table) -> Any:
         return data.counts.marginals([(0, 1)])

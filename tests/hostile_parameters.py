@@ -173,12 +173,12 @@ def of_example(name: str, example: Any, given_public: Any, questions: Any = None
         assert kind.from_parameters(method.parameters()) == method, "another method is read back"
         # A client's method declares its own public part.
         public = getattr(method, "public", given_public)
-        for about in RECORDS_ABOUT if hasattr(public, "made_up") else ():
+        for about in RECORDS_ABOUT if hasattr(public, "make_synthetic") else ():
             yield f"plan for about {about} records"
             str(method.plan(_with_about(public, about)))
         yield "plan"
         str(method.plan(public))
-        if questions is not None or not hasattr(public, "made_up"):
+        if questions is not None or not hasattr(public, "make_synthetic"):
             yield "measure"
             data = canonical_pairs(public)[0].here
             record(method, data, questions=questions)
@@ -211,9 +211,9 @@ def _use_public(public: Any) -> Iterator[str]:
     assert type(public).from_json(public.to_json()) == public, "another declaration is read back"
     yield "words"
     " ".join(public.assumptions())
-    if hasattr(public, "made_up"):
+    if hasattr(public, "make_synthetic"):
         yield "make up"
-        public.made_up(10, noise.generator(1))
+        public.make_synthetic(10, noise.generator(1))
 
 
 def _declare(columns: dict[str, Any], **options: Any) -> Any:

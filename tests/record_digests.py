@@ -174,7 +174,7 @@ def prepared(case: Case) -> tuple[Any, Any] | None:
         method = resolve(case.name)(**case.options)
         data = method.own(value) if isinstance(method, LocalMethod) else value
         if not isinstance(method, InteractiveMethod):
-            data = door.narrowed(method, data)
+            data = door.keep_used(method, data)
         door.prepare(method, data.public)
     except ValueError:
         return None

@@ -49,7 +49,7 @@ def rehearse(
     """
     generator = choose_generator(seed, generator)
     public = find_public(public, kind=method.kind, verb="rehearse")
-    if not hasattr(public, "made_up"):
+    if not hasattr(public, "make_synthetic"):
         raise TypeError(
             f"data of the kind {public.kind!r} cannot be made up; there is no rehearsal"
         )

@@ -29,13 +29,13 @@ from sfumato.data.alphabet import Alphabet
 from sfumato.data.frames import column_of
 from sfumato.data.points import Points, read_points
 from sfumato.data.schema import Column, Schema
-from sfumato.data.sequence_reading import Coded, coded_sequences
+from sfumato.data.sequence_reading import Coded, code_sequences
 from sfumato.data.sequences import SequenceFile
 from sfumato.data.table import Table, read_table
 from sfumato.engines.coding import Booleans, Categories, Coding, Dates, Integers, Numbers, Reals
 from sfumato.engines.errors import DataError
 from sfumato.engines.intake import Intake, Recipe
-from sfumato.engines.reading import written
+from sfumato.engines.reading import text_of
 from sfumato.sklearn.naive_bayes import PrivateNaiveBayes
 
 Generator = np.random.Generator
@@ -201,7 +201,7 @@ def polars_series(values: list[Any]) -> pl.Series:
     series = pl.Series(values, strict=False)
     kind = series.dtype
     stamps = [v for v in values if isinstance(v, date | np.datetime64)]
-    lost = series.null_count() > sum(written(value) is None for value in values)
+    lost = series.null_count() > sum(text_of(value) is None for value in values)
     if stamps and kind != pl.Object:
         days = all(type(v) is date for v in stamps)
         lost = lost or not kind.is_temporal() or (kind == pl.Date and not days)
@@ -212,7 +212,7 @@ def polars_series(values: list[Any]) -> pl.Series:
 
 def _changed(given: Any, kept: Any) -> bool:
     """Tell whether a number became another one, or none; rounding to a double is no change."""
-    if not isinstance(given, int | float | Decimal | np.number) or written(given) is None:
+    if not isinstance(given, int | float | Decimal | np.number) or text_of(given) is None:
         return False
     if not isinstance(kept, int | float | Decimal):
         return isinstance(kept, date | timedelta)
@@ -226,7 +226,7 @@ def arrow_array(values: list[Any]) -> pa.Array:
     """Return an Arrow array, but none in which PyArrow made times of numbers, or days of times."""
     array = pa.array(values, from_pandas=True)
     dated = all(
-        written(value) is None or isinstance(value, date | np.datetime64) for value in values
+        text_of(value) is None or isinstance(value, date | np.datetime64) for value in values
     )
     days = not any(isinstance(value, datetime | np.datetime64) for value in values)
     if pa.types.is_temporal(array.type) and not dated:
@@ -423,7 +423,7 @@ def sequence_reader(kind: str) -> Make:
             file = SequenceFile(path, separator="\t")
             return lambda: _coded_outcome(file.read(alphabet, leading=False)[0])
         source = _guarded(lambda: SEQUENCES[kind](listed))
-        return lambda: _coded_outcome(coded_sequences(source, alphabet))
+        return lambda: _coded_outcome(code_sequences(source, alphabet))
 
     return make
 
@@ -526,8 +526,8 @@ def try_pairs(
         chosen = [strangers[i] for i in generator.integers(len(strangers), size=STRANGERS_EACH)]
         if reader.name.startswith("persons/"):
             # The strangers must be nobody who is there, however they are written.
-            known = {written(stranger) for stranger in chosen}
-            values = [value for value in values if written(value) not in known]
+            known = {text_of(stranger) for stranger in chosen}
+            values = [value for value in values if text_of(value) not in known]
         try:
             mine = read_or_refuse(reader.make(values, folder / "one", LENIENT[name]))
         except CannotMake:

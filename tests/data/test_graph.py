@@ -412,10 +412,10 @@ def test_the_digest_is_of_the_graph_and_not_of_its_spelling():
 def test_the_public_part_goes_through_plain_files_and_makes_up_graphs(public):
     assert Public.from_json(public.to_json()) == public
     for rows in (0, 1, 50):
-        made = public.made_up(rows, noise.generator(1))
+        made = public.make_synthetic(rows, noise.generator(1))
         assert made.public == public and made.counts.edges <= min(rows, public.most_edges)
     with pytest.raises(ValueError, match="not be negative"):
-        public.made_up(-1, noise.generator(1))
+        public.make_synthetic(-1, noise.generator(1))
 
 
 @pytest.mark.parametrize(

@@ -451,13 +451,13 @@ def test_the_digest_tells_points_and_declarations_apart_but_not_their_order():
 def test_made_up_points_go_by_the_same_public_part():
     for options in ({}, {"relation": "replace_one"}):
         public = Points([[0.1] * 3] * 5, [(0, 1)] * 3, **options).public
-        made = public.made_up(4000, noise.generator(3))
+        made = public.make_synthetic(4000, noise.generator(3))
         assert made.public == public
         assert made.counts.rows == 4000
         # Binomial with mean 500 and deviation 21 in each octant: 6 deviations, 2e-9 each.
         assert abs(made.counts.histogram((2, 2, 2)) - 500).max() < 126
     with pytest.raises(ValueError, match="negative"):
-        public.made_up(-1, noise.generator(3))
+        public.make_synthetic(-1, noise.generator(3))
 
 
 # Files.

@@ -478,15 +478,15 @@ def test_a_digest_depends_on_the_key_the_order_and_where_sequences_end():
 def test_made_up_sequences_have_the_declared_symbols_and_a_public_mean_length():
     for relation in ("add_remove", "replace_one"):
         public = sf.Sequences(["ab"], "abc", relation=relation).public
-        data = public.made_up(20_000, noise.generator(1))
+        data = public.make_synthetic(20_000, noise.generator(1))
         assert data.public == public
         symbols = np.bincount(data.counts.text, minlength=5)
         assert data.counts.rows == symbols[3] == symbols[4] == 20_000
         # Seven standard errors of the mean of 20,000 geometric lengths with variance 30.
         assert abs(symbols[:3].sum() / 20_000 - 5) < 0.28
-        assert public.made_up(0, noise.generator(1)).counts.rows == 0
+        assert public.make_synthetic(0, noise.generator(1)).counts.rows == 0
     with pytest.raises(ValueError, match="negative"):
-        public.made_up(-1, noise.generator(1))
+        public.make_synthetic(-1, noise.generator(1))
 
 
 # Neighbours

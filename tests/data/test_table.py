@@ -404,20 +404,20 @@ def test_one_person_changes_every_marginal_by_at_most_the_bound(rows, most, orde
 def test_made_up_tables_have_the_shape_and_nothing_of_the_data():
     frame = pl.DataFrame(VALUES)
     public = Table(frame, NASTY).public
-    rehearsal = public.made_up(500, np.random.default_rng(0))
+    rehearsal = public.make_synthetic(500, np.random.default_rng(0))
     assert rehearsal.public == public
     assert rehearsal.counts.rows == 500
     for column, size in enumerate(public.sizes):
         assert set(rehearsal.counts.codes(column).tolist()) == set(range(size))
     replaced = TablePublic.of(Schema.from_dict({"x": bool}, relation="replace_one"), rows=9)
-    assert replaced.made_up(9, np.random.default_rng(0)).public == replaced
-    assert replaced.made_up(0, np.random.default_rng(0)).counts.rows == 0
+    assert replaced.make_synthetic(9, np.random.default_rng(0)).public == replaced
+    assert replaced.make_synthetic(0, np.random.default_rng(0)).counts.rows == 0
 
 
 @pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
 def test_synthetic_codes_become_the_custodians_columns_and_read_back_alike(backend):
     public = Table(pl.DataFrame(VALUES), NASTY).public
-    made_up = public.made_up(300, np.random.default_rng(3)).counts
+    made_up = public.make_synthetic(300, np.random.default_rng(3)).counts
     wanted = [made_up.codes(c) for c in range(len(public.sizes))]
     frame = public.frame(wanted, np.random.default_rng(4), backend=backend)
     assert codes(Table(frame, NASTY)) == [column.tolist() for column in wanted]

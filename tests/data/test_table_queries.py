@@ -92,4 +92,4 @@ def test_an_engine_counts_once_for_a_key_and_forgets_with_it():
     del key
     gc.collect()
     assert kept() is None
-    assert engine.recoded([(0, None)]).recall(Key(), lambda: 7) == 7
+    assert engine.recode([(0, None)]).recall(Key(), lambda: 7) == 7

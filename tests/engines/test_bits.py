@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.engines import bits
 from sfumato.engines import memory as memory_module
-from sfumato.engines.batch_counts import counted_together
+from sfumato.engines.batch_counts import count_tables
 from sfumato.engines.bits import is_small, small_tables
 from sfumato.engines.memory import CodeTable, code_type
 
@@ -38,13 +38,13 @@ def some_tables(data, sizes):
 def test_many_tables_at_once_agree_with_counting_by_hand(sizes, rows, seed, data):
     columns, tables = columns_of(sizes, rows, seed), some_tables(data, sizes)
     expected = np.concatenate([by_hand(columns, sizes, table) for table in tables])
-    assert np.array_equal(counted_together(tables, sizes, columns), expected)
+    assert np.array_equal(count_tables(tables, sizes, columns), expected)
     table = CodeTable(columns, sizes)
     answer = table.together(tables)
     assert answer.dtype == np.int64
     assert np.array_equal(answer, expected)
     # A view that turns all codes round counts the same cells backwards.
-    turned = table.recoded([(c, np.arange(size)[::-1]) for c, size in enumerate(sizes)])
+    turned = table.recode([(c, np.arange(size)[::-1]) for c, size in enumerate(sizes)])
     backwards = turned.together(tables)
     for low, high in pairwise(np.cumsum([0, *cells_of(tables, sizes)])):
         assert np.array_equal(backwards[low:high][::-1], answer[low:high])

@@ -71,8 +71,8 @@ def assert_same(one: Taken, two: Taken) -> None:
     pairs = [(0, 1), (2, 0), (3, 4), ()]
     coarse = [(c, coding.levels[-1]) for c, coding in enumerate(CODINGS.values())]
     for left, right in zip(
-        [*one.table.marginals(pairs), *one.table.recoded(coarse).marginals(pairs)],
-        [*two.table.marginals(pairs), *two.table.recoded(coarse).marginals(pairs)],
+        [*one.table.marginals(pairs), *one.table.recode(coarse).marginals(pairs)],
+        [*two.table.marginals(pairs), *two.table.recode(coarse).marginals(pairs)],
         strict=True,
     ):
         assert np.array_equal(left, right)

@@ -96,7 +96,7 @@ def test_few_distinct_rows_are_found_once_and_shared_by_views(monkeypatch):
     expected = [by_hand(table, s) for s in sets]
     assert all(map(np.array_equal, table.marginals(sets), expected))
     monkeypatch.setattr(memory_module, "distinct_rows", None)
-    view = table.recoded([(c, None) for c in range(8)])
+    view = table.recode([(c, None) for c in range(8)])
     assert all(map(np.array_equal, view.marginals(sets), expected))
 
 
@@ -118,7 +118,7 @@ def test_a_recoded_table_counts_as_one_whose_codes_were_looked_up(sizes, rows, n
         changed = np.arange(sizes[source]) if derived[-1][1] is None else recoding
         columns.append(changed[table.codes(source)])
         new_sizes.append(int(changed.max()) + 1)
-    view = table.recoded(derived)
+    view = table.recode(derived)
     assert isinstance(view, Counts)
     assert view.sizes == tuple(new_sizes)
     assert view.rows == rows
@@ -138,8 +138,8 @@ def test_a_recoded_table_counts_as_one_whose_codes_were_looked_up(sizes, rows, n
 
 def test_a_view_of_a_view_looks_up_twice_and_cannot_be_written_to():
     table = random_table(200, (9, 4))
-    halves = table.recoded([(1, None), (0, np.arange(9) // 2)])
-    quarters = halves.recoded([(1, np.arange(5) // 2), (0, [3, 2, 1, 0])])
+    halves = table.recode([(1, None), (0, np.arange(9) // 2)])
+    quarters = halves.recode([(1, np.arange(5) // 2), (0, [3, 2, 1, 0])])
     assert quarters.sizes == (3, 4)
     assert quarters.codes(0).tolist() == (table.codes(0) // 4).tolist()
     assert quarters.codes(1).tolist() == (3 - table.codes(1)).tolist()
@@ -158,14 +158,14 @@ def test_a_view_of_a_view_looks_up_twice_and_cannot_be_written_to():
 )
 def test_a_recoding_that_does_not_fit_its_column_is_refused(column, message):
     with pytest.raises(ValueError, match=message):
-        random_table(5, (9, 4)).recoded([column])
+        random_table(5, (9, 4)).recode([column])
 
 
 def test_a_view_of_a_mapped_table_looks_up_a_block_at_a_time(tmp_path):
     rows, path = 2**22, tmp_path / "codes"
     (np.arange(rows) % 16).astype(np.uint8).tofile(path)
     table = CodeTable([np.memmap(path, dtype=np.uint8, mode="r")], (16,))
-    view = table.recoded([(0, np.arange(16) >> bit & 1) for bit in range(4)])
+    view = table.recode([(0, np.arange(16) >> bit & 1) for bit in range(4)])
     view.marginals([(0,)])  # compiled and mapped before memory is watched
     tracemalloc.start()
     pairs = view.marginals(list(combinations(range(4), 2)))

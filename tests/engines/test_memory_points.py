@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sfumato.engines import PointCounts, point_intake
 from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
-from sfumato.engines.point_intake import sorted_keys
+from sfumato.engines.point_intake import sort_keys
 
 
 def in_cell(point, axes, prefix, length) -> bool:
@@ -100,7 +100,7 @@ def test_grids_within_a_grid_are_counted_by_exact_division(dimensions, rows, dat
             (x * m * parts >> bits) - c * parts for x, m, c in zip(point, shape, cell, strict=True)
         )
         blocks[cell][within] += 1
-    found = MemoryPoints(points, turns(dimensions, bits)).nested(shape, inner)
+    found = MemoryPoints(points, turns(dimensions, bits)).count_nested(shape, inner)
     assert found.tolist() == np.concatenate([b.reshape(-1) for b in blocks.values()]).tolist()
 
 
@@ -124,7 +124,7 @@ def test_grids_that_cannot_be_counted_are_refused(shape, words):
 def test_inner_grids_that_cannot_be_counted_are_refused(inner):
     engine = MemoryPoints(np.zeros((1, 2), dtype=np.int64), turns(2))
     with pytest.raises(ValueError, match=r"whole number from 1|fewer on each axis"):
-        engine.nested((1, 1), np.full((1, 1), inner) if isinstance(inner, int) else inner)
+        engine.count_nested((1, 1), np.full((1, 1), inner) if isinstance(inner, int) else inner)
 
 
 def test_keys_cannot_be_written_to():
@@ -145,7 +145,7 @@ def test_keys_are_sorted_in_pieces_of_any_length(chunks, run, spacing):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(point_intake, "RUN", run)
         patch.setattr(point_intake, "SPACING", spacing)
-        found = sorted_keys(np.array(chunk, dtype=np.uint64) for chunk in chunks)
+        found = sort_keys(np.array(chunk, dtype=np.uint64) for chunk in chunks)
     assert found.tolist() == sorted(key for chunk in chunks for key in chunk)
 
 
@@ -161,7 +161,7 @@ def test_no_piece_is_much_longer_than_a_run_however_skewed_the_keys_are(monkeypa
     skewed = (2.0 ** generator.uniform(0, 60, 9_000)).astype(np.uint64)
     equal = np.full(9_000, 2**40, dtype=np.uint64)
     keys = generator.permutation(np.concatenate([skewed, equal]))
-    found = sorted_keys([keys])
+    found = sort_keys([keys])
     assert (found == np.sort(keys)).all()
     assert not found.flags.writeable
     assert max(lengths) <= 1000 + 18 * 10
@@ -170,7 +170,7 @@ def test_no_piece_is_much_longer_than_a_run_however_skewed_the_keys_are(monkeypa
 def test_keys_of_a_file_stay_in_the_file():
     weaving = Weaving(2, turns(2))
     points = np.random.default_rng(4).integers(0, 2**32, (5000, 2))
-    keys = sorted_keys([weaving.keys(list(points.T))])
+    keys = sort_keys([weaving.keys(list(points.T))])
     engine = MemoryPoints.of_keys(keys, weaving)
     assert np.shares_memory(engine.keys, keys)
     memory = MemoryPoints(points, turns(2))

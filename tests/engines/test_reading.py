@@ -25,7 +25,7 @@ from sfumato.engines.reading import (
     Wholes,
     absent,
     series_of,
-    written,
+    text_of,
 )
 from tests.data.neighbours import LENIENT
 
@@ -46,7 +46,7 @@ TEXTS = [
 
 def test_every_value_has_one_text():
     for value, text in TEXTS:
-        assert written(value) == text
+        assert text_of(value) == text
 
 
 #: Values that a column of each type may hold.

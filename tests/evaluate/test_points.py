@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.evaluate.points import SIZES, WARNING, counted, evaluate, random_boxes
+from sfumato.evaluate.points import SIZES, WARNING, count_points, evaluate, random_boxes
 
 
 def made(points, dimensions, seed=1):
@@ -18,15 +18,15 @@ def test_boxes_are_counted_as_by_looking_at_every_point(dimensions):
     boxes = np.concatenate([random_boxes(public, share, 30, generator) for share in SIZES.values()])
     grid = public.weaving.coordinates(points.counts.keys).astype(np.int64).T
     inside = (grid >= boxes[:, None, :, 0]) & (grid < boxes[:, None, :, 1])
-    assert counted(points, boxes).tolist() == inside.all(axis=2).sum(axis=1).tolist()
+    assert count_points(points, boxes).tolist() == inside.all(axis=2).sum(axis=1).tolist()
 
 
 def test_the_whole_domain_and_no_points_at_all():
     points, _ = made(50, 2)
     whole = np.array([[[0, 1 << points.public.bits]] * 2])
-    assert counted(points, whole).tolist() == [50]
+    assert count_points(points, whole).tolist() == [50]
     nothing = sf.Points(np.zeros((0, 2)), [(0, 1), (0, 1)])
-    assert counted(nothing, whole).tolist() == [0]
+    assert count_points(nothing, whole).tolist() == [0]
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 4])

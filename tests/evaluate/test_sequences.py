@@ -13,8 +13,8 @@ from sfumato.evaluate.sequences import (
     Truncate,
     evaluate_sequences,
     length_distance,
-    named_strings,
     precision,
+    strings_of,
     top_strings,
 )
 
@@ -56,7 +56,7 @@ def test_precision_is_the_share_of_the_truth_that_is_named():
 
 
 def test_answers_are_strings_with_or_without_an_estimate():
-    assert named_strings([("a", "b"), (("a",), 2.5), (1, 2), ((1,), 0.5)]) == [
+    assert strings_of([("a", "b"), (("a",), 2.5), (1, 2), ((1,), 0.5)]) == [
         ("a", "b"),
         ("a",),
         (1, 2),

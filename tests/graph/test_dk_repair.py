@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import noise
-from sfumato.graph.degree_repair import closest, rounded, shares
+from sfumato.graph.degree_repair import closest, round_keeping_sum, shares
 from sfumato.graph.dk_two import UNIT, expected_degrees
 from sfumato.graph.models import block_graph
 from tests.graph.graphs import random_graphs
@@ -48,7 +48,7 @@ def test_shares_add_up_and_are_off_by_less_than_one(weights, total):
 
 @given(st.lists(st.integers(0, 10**6), max_size=20))
 def test_rounding_keeps_the_sum(units):
-    found = rounded(units, 1024)
+    found = round_keeping_sum(units, 1024)
     assert len(found) == len(units) and abs(found.sum() - sum(units) / 1024) <= 0.5
     assert (np.abs(found - np.array(units) / 1024) <= 1).all()
 

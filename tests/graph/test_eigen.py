@@ -10,7 +10,7 @@ from sfumato.graph.eigen import (
     CERTIFIED_ERROR,
     CertifiedSpectrum,
     SymmetricOperator,
-    captured,
+    captured_share,
     certified_distance,
     certified_spectrum,
     cosines,
@@ -19,7 +19,7 @@ from sfumato.graph.eigen import (
     require_solvable,
     strongest_pairs,
 )
-from sfumato.graph.spectrum_release import grouped, k_means
+from sfumato.graph.spectrum_release import group_rows, k_means
 from tests.graph.graphs import engine
 
 
@@ -227,9 +227,9 @@ def test_lowdin_takes_columns_that_depend_on_one_another(columns):
 
 def test_captured_parts_and_cosines():
     basis = np.eye(4)
-    assert captured(basis[:, :2], basis[:, 1:3]) == 0.5
+    assert captured_share(basis[:, :2], basis[:, 1:3]) == 0.5
     turned = basis[:, :2] @ np.array([[0.6, 0.8], [-0.8, 0.6]])
-    assert captured(basis[:, :2], turned) == pytest.approx(1)
+    assert captured_share(basis[:, :2], turned) == pytest.approx(1)
     np.testing.assert_allclose(cosines(basis[:, :2], -turned), [0.6, 0.6])
 
 
@@ -256,8 +256,8 @@ def test_groups_are_found_by_direction_and_numbered_by_size():
     truth = np.repeat([2, 0, 1], [20, 40, 30])
     rows = np.eye(3)[truth] + 0.05 * generator.standard_normal((90, 3))
     rows *= generator.uniform(0.1, 5, (90, 1))
-    np.testing.assert_array_equal(grouped(rows, 3), truth)
-    np.testing.assert_array_equal(grouped(rows, 3), grouped(rows, 3))
-    assert set(grouped(np.ones((5, 2)), 3)) == {0}
-    assert grouped(np.zeros((4, 0)), 2).tolist() == [0, 0, 0, 0]
+    np.testing.assert_array_equal(group_rows(rows, 3), truth)
+    np.testing.assert_array_equal(group_rows(rows, 3), group_rows(rows, 3))
+    assert set(group_rows(np.ones((5, 2)), 3)) == {0}
+    assert group_rows(np.zeros((4, 0)), 2).tolist() == [0, 0, 0, 0]
     assert len(k_means(np.array([[1.0], [2.0]]), 2)) == 2

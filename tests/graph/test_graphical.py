@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.graph.degree_repair import excess, graphical, is_graphical
 from sfumato.graph.dk_series import degrees_of
-from sfumato.graph.stub_matching import matched_graph, realised_graph
+from sfumato.graph.stub_matching import match_graph, realise_graph
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import all_graphs, random_graphs
 
@@ -71,7 +71,7 @@ def test_what_is_not_a_number_is_refused():
     with pytest.raises(ValueError, match="one row"):
         graphical([[1, 1]])
     with pytest.raises(ValueError, match="no simple graph"):
-        matched_graph([3, 3, 1, 1], np.random.default_rng(1))
+        match_graph([3, 3, 1, 1], np.random.default_rng(1))
 
 
 def test_excess_is_the_most_broken_inequality():
@@ -83,7 +83,7 @@ def test_excess_is_the_most_broken_inequality():
 @given(st.lists(st.integers(0, 30), max_size=25), st.integers(0, 2**32))
 def test_graphs_have_exactly_the_degrees_asked_for(values, seed):
     degrees = graphical(np.array(values, dtype=np.int64)).degrees
-    for pairs in (matched_graph(degrees, np.random.default_rng(seed)), realised_graph(degrees)):
+    for pairs in (match_graph(degrees, np.random.default_rng(seed)), realise_graph(degrees)):
         assert is_simple(pairs, len(degrees))
         assert degrees_of(pairs, len(degrees)).tolist() == degrees.tolist()
 
@@ -91,7 +91,7 @@ def test_graphs_have_exactly_the_degrees_asked_for(values, seed):
 @pytest.mark.parametrize(("nodes", "edges"), SHAPES.values(), ids=SHAPES.keys())
 def test_every_shape_is_matched(nodes, edges):
     degrees = degrees_of(as_pairs(edges), nodes)
-    pairs = matched_graph(degrees, np.random.default_rng(3))
+    pairs = match_graph(degrees, np.random.default_rng(3))
     assert is_simple(pairs, nodes)
     assert degrees_of(pairs, nodes).tolist() == degrees.tolist()
 
@@ -99,7 +99,7 @@ def test_every_shape_is_matched(nodes, edges):
 def test_every_graph_with_given_degrees_comes_up():
     # Two triangles or one ring: 10 and 60 graphs of six nodes of degree 2.
     generator = np.random.default_rng(20)
-    seen = {matched_graph([2] * 6, generator).tobytes() for _ in range(2000)}
+    seen = {match_graph([2] * 6, generator).tobytes() for _ in range(2000)}
     assert len(seen) == 70
 
 
@@ -108,7 +108,7 @@ def test_public_degrees_are_matched_alike_for_one_seed(name):
     pairs, nodes = public(name)
     degrees = degrees_of(pairs, nodes)
     assert graphical(degrees).moved == 0
-    drawn = [matched_graph(degrees, np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    drawn = [match_graph(degrees, np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert is_simple(drawn[0], nodes)
     assert (degrees_of(drawn[0], nodes) == degrees).all()
     assert (drawn[0] == drawn[1]).all()
@@ -117,5 +117,5 @@ def test_public_degrees_are_matched_alike_for_one_seed(name):
 
 def test_graphs_built_by_rule_take_time_in_proportion_to_their_edges():
     """Half a million equal degrees: looking for the last equal one took time ∝ their square."""
-    pairs = realised_graph(np.full(500_000, 4))
+    pairs = realise_graph(np.full(500_000, 4))
     assert (degrees_of(pairs, 500_000) == 4).all()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.graph.dk_series import JointDegrees, joint_degrees
-from sfumato.graph.joint_degrees import dealt, is_joint_graphical, joint_graph, repaired_joint
+from sfumato.graph.joint_degrees import deal_edges, is_joint_graphical, joint_graph, repair_joint
 from tests.graph.distances import joint_distance
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import all_graphs, random_graphs
@@ -31,7 +31,7 @@ def test_joint_degrees_of_a_graph_are_built_exactly(graph, seed):
     built = joint_graph(joint, nodes, np.random.default_rng(seed))
     assert is_simple(built, nodes)
     assert joint_distance(joint_degrees(built, nodes), joint) == 0
-    repaired = repaired_joint(*joint, nodes)
+    repaired = repair_joint(*joint, nodes)
     assert repaired.moved == 0
     assert joint_distance(repaired.joint, joint) == 0
 
@@ -41,7 +41,7 @@ def test_joint_degrees_of_a_graph_are_built_exactly(graph, seed):
 def test_anything_is_repaired_to_joint_degrees_of_a_graph(rows, nodes, seed):
     low, high = (np.array([row[part] for row in rows], dtype=np.int64) for part in (0, 1))
     weights = np.array([row[2] for row in rows], dtype=np.float64)
-    repaired = repaired_joint(low, high, weights, nodes)
+    repaired = repair_joint(low, high, weights, nodes)
     assert is_joint_graphical(repaired.joint, nodes)
     assert (repaired.joint.edges > 0).all()
     built = joint_graph(repaired.joint, nodes, np.random.default_rng(seed))
@@ -107,7 +107,7 @@ def test_repair_of_public_joint_degrees_moves_little_more_than_the_noise():
     pairs, nodes = public("ca-GrQc")
     joint = joint_degrees(pairs, nodes)
     noisy = joint.edges + np.random.default_rng(2).normal(scale=0.5, size=len(joint.edges))
-    repaired = repaired_joint(joint.low, joint.high, noisy, nodes)
+    repaired = repair_joint(joint.low, joint.high, noisy, nodes)
     assert is_joint_graphical(repaired.joint, nodes)
     assert joint_distance(repaired.joint, joint) < 700
     assert abs(int(repaired.joint.edges.sum()) - len(pairs)) < 100
@@ -115,7 +115,7 @@ def test_repair_of_public_joint_degrees_moves_little_more_than_the_noise():
 
 def test_enormous_tables_are_cut_to_what_the_nodes_hold():
     low, high = np.triu_indices(60, 1)
-    repaired = repaired_joint(low + 1, high + 1, np.full(len(low), 1e9), 50)
+    repaired = repair_joint(low + 1, high + 1, np.full(len(low), 1e9), 50)
     assert is_joint_graphical(repaired.joint, 50)
     assert repaired.joint.edges.sum() > 50
 
@@ -123,7 +123,7 @@ def test_enormous_tables_are_cut_to_what_the_nodes_hold():
 def test_dealing_is_even_within_groups():
     count = np.array([4, 6, 1])
     rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2])
-    pairs = dealt(rows, columns, np.array([5, 17, 8, 4]), count)
+    pairs = deal_edges(rows, columns, np.array([5, 17, 8, 4]), count)
     assert is_simple(pairs, 11)
     group = np.repeat([0, 1, 2], count)
     kinds, numbers = np.unique(np.sort(group[pairs], axis=1), axis=0, return_counts=True)
@@ -136,10 +136,10 @@ def test_dealing_is_even_within_groups():
 
 def test_what_is_no_table_is_refused():
     with pytest.raises(ValueError, match="same length"):
-        repaired_joint([1], [1, 2], [1.0, 2.0], 4)
+        repair_joint([1], [1, 2], [1.0, 2.0], 4)
     with pytest.raises(ValueError, match="whole"):
-        repaired_joint([1.5], [2.0], [1.0], 4)
+        repair_joint([1.5], [2.0], [1.0], 4)
     with pytest.raises(ValueError, match="finite"):
-        repaired_joint([1], [2], [np.nan], 4)
+        repair_joint([1], [2], [np.nan], 4)
     with pytest.raises(ValueError, match="no simple graph on 3 nodes"):
         joint_graph(JointDegrees(*table([(1, 1, 2)])), 3, np.random.default_rng(1))

@@ -13,7 +13,7 @@ from sfumato.graph.kronecker_graph import (
     Initiator,
     KroneckerGraph,
     KroneckerModel,
-    _held,
+    _hold_drawable,
     expected_features,
     fit_initiator,
     kronecker_pairs,
@@ -176,10 +176,10 @@ def test_with_a_huge_epsilon_the_counts_of_the_graph_are_fitted():
 def test_graphs_that_nobody_could_draw_are_held_to_a_size():
     absurd = Initiator(1.0, 0.9, 0.8, 20)
     for guess, most in ((None, 2**24), (10**7, 4 * 10**7)):
-        held = _held(absurd, GraphPublic(nodes=10**6, rows_about=guess))
+        held = _hold_drawable(absurd, GraphPublic(nodes=10**6, rows_about=guess))
         assert expected_features(held).edges == pytest.approx(most, rel=1e-3)
     fine = Initiator(0.9, 0.5, 0.3, 10)
-    assert _held(fine, GraphPublic(nodes=1000)) == fine
+    assert _hold_drawable(fine, GraphPublic(nodes=1000)) == fine
 
 
 def test_the_model_goes_through_plain_files():

@@ -11,11 +11,11 @@ from sfumato.data.graph import GraphPublic
 from sfumato.graph import packing
 from sfumato.graph.packing import (
     BEYOND,
+    can_thin_within,
     copies_of,
     exact_packing,
     exact_thinning,
-    packed,
-    thinned_within,
+    pack,
 )
 from sfumato.graph.recursive import MOST_COPIES, RecursiveCount
 from sfumato.graph.shapes import Shape
@@ -114,14 +114,12 @@ def test_what_a_solver_proposes_encloses_the_exact_value_and_decides():
             low, high = packing._packing_between(copies, limit)
             assert low <= packing_value <= high and high - low < Fraction(1, 10**4)
             step = Fraction(limit, 64)
-            assert (
-                packed(copies, limit, step) == (packing_value / step + Fraction(1, 2)).__floor__()
-            )
+            assert pack(copies, limit, step) == (packing_value / step + Fraction(1, 2)).__floor__()
             thinning = exact_thinning(copies, limit)
             low, high = packing._thinning_between(copies, limit)
             assert low <= thinning <= high and high - low < Fraction(1, 10**4)
             for most in (thinning, thinning - Fraction(1, 10**9), thinning + Fraction(1, 10**9)):
-                assert thinned_within(copies, limit, most) is (thinning <= most)
+                assert can_thin_within(copies, limit, most) is (thinning <= most)
 
 
 @pytest.mark.parametrize("answer", ["nothing", "nonsense", "no number", "without end"])
@@ -131,16 +129,16 @@ def test_a_solver_that_fails_changes_nothing(monkeypatch, answer):
     many = len(copies.members)
     off = {"nothing": 0.0, "nonsense": 7.5, "no number": np.nan, "without end": np.inf}[answer]
     monkeypatch.setattr(
-        packing, "_proposed_packing", lambda *_: (np.full(many, off), np.full(copies.edges, -off))
+        packing, "_propose_packing", lambda *_: (np.full(many, off), np.full(copies.edges, -off))
     )
     monkeypatch.setattr(
         packing,
-        "_proposed_thinning",
+        "_propose_thinning",
         lambda *_: (np.full(copies.edges, -off), np.full(copies.edges, off), np.full(many, off)),
     )
-    assert packed(copies, 1, Fraction(1, 1000)) == round(1000 * value)
-    assert thinned_within(copies, 1, thinning)
-    assert not thinned_within(copies, 1, thinning - Fraction(1, 10**6))
+    assert pack(copies, 1, Fraction(1, 1000)) == round(1000 * value)
+    assert can_thin_within(copies, 1, thinning)
+    assert not can_thin_within(copies, 1, thinning - Fraction(1, 10**6))
 
 
 def test_the_step_is_the_first_that_is_reached():

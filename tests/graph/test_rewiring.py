@@ -15,8 +15,8 @@ from sfumato.graph.dk_series import (
     triples,
 )
 from sfumato.graph.joint_degrees import joint_graph
-from sfumato.graph.rewiring import Stubs, rewired, surplus, toward_triangles, toward_triples
-from sfumato.graph.stub_matching import matched_graph
+from sfumato.graph.rewiring import Stubs, rewire, surplus, toward_triangles, toward_triples
+from sfumato.graph.stub_matching import match_graph
 from tests.graph.distances import joint_distance, triple_distance
 from tests.graph.dk_graphs import SHAPES, as_pairs, is_simple, public
 from tests.graph.graphs import random_graphs
@@ -31,7 +31,7 @@ def test_rewiring_keeps_what_it_says(graph, seed, keep):
     pairs = as_pairs(edges)
     generator = np.random.default_rng(seed)
     changed = [
-        rewired(pairs, nodes, generator, steps=50, keep=keep),
+        rewire(pairs, nodes, generator, steps=50, keep=keep),
         toward_triangles(pairs, nodes, 9, generator, steps=200, keep=keep),
         toward_triangles(pairs, nodes, 0, generator, steps=200, keep=keep),
     ]
@@ -47,7 +47,7 @@ def test_every_shape_is_rewired(nodes, edges):
     pairs = as_pairs(edges)
     target = triples(pairs, nodes)
     for keep in KEEP:
-        other = rewired(pairs, nodes, np.random.default_rng(1), steps=100, keep=keep)
+        other = rewire(pairs, nodes, np.random.default_rng(1), steps=100, keep=keep)
         assert is_simple(other, nodes)
         assert (degrees_of(other, nodes) == degrees_of(pairs, nodes)).all()
     other = toward_triples(other, nodes, target, np.random.default_rng(1), steps=100)
@@ -61,21 +61,21 @@ def test_random_rewiring_reaches_all_graphs_of_the_degrees_evenly():
     pairs = as_pairs({(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)})
     generator = np.random.default_rng(6)
     draws = 7000
-    seen = Counter(rewired(pairs, 6, generator, steps=60).tobytes() for _ in range(draws))
+    seen = Counter(rewire(pairs, 6, generator, steps=60).tobytes() for _ in range(draws))
     assert len(seen) == 70
     expected = draws / 70
     assert sum((count - expected) ** 2 / expected for count in seen.values()) < 153
 
 
 def test_one_seed_gives_one_graph():
-    pairs = matched_graph([4] * 30, np.random.default_rng(1))
+    pairs = match_graph([4] * 30, np.random.default_rng(1))
     target = triples(pairs, 30)
     for change in (
-        lambda g: rewired(pairs, 30, g, steps=500),
-        lambda g: rewired(pairs, 30, g, steps=500, keep="joint"),
+        lambda g: rewire(pairs, 30, g, steps=500),
+        lambda g: rewire(pairs, 30, g, steps=500, keep="joint"),
         lambda g: toward_triangles(pairs, 30, 20, g, steps=500),
         lambda g: toward_triples(
-            rewired(pairs, 30, g, steps=500, keep="joint"), 30, target, g, steps=500
+            rewire(pairs, 30, g, steps=500, keep="joint"), 30, target, g, steps=500
         ),
     ):
         one, two, other = (change(np.random.default_rng(seed)) for seed in (7, 7, 8))
@@ -87,14 +87,14 @@ def test_cliques_are_found_from_their_degrees_alone():
     edges = {
         (5 * block + a, 5 * block + b) for block in range(6) for a, b in combinations(range(5), 2)
     }
-    start = matched_graph(degrees_of(as_pairs(edges), 30), np.random.default_rng(2))
+    start = match_graph(degrees_of(as_pairs(edges), 30), np.random.default_rng(2))
     other = toward_triangles(start, 30, 60, np.random.default_rng(2), steps=300_000)
     assert triangle_count(other, 30) >= 54
 
 
 def test_triangles_of_public_degrees_are_met():
     pairs, nodes = public("ca-GrQc")
-    start = matched_graph(degrees_of(pairs, nodes), np.random.default_rng(1))
+    start = match_graph(degrees_of(pairs, nodes), np.random.default_rng(1))
     assert triangle_count(start, nodes) < 2000
     other = toward_triangles(start, nodes, 48_260, np.random.default_rng(1), steps=5_000_000)
     assert is_simple(other, nodes)
@@ -118,7 +118,7 @@ def test_triples_of_a_public_graph_are_approached():
 @settings(deadline=None, max_examples=60)
 @given(random_graphs(least=4, most=9), random_graphs(least=4, most=9), st.integers(0, 2**32))
 def test_distance_is_kept_up_to_date_exactly(graph, other, seed):
-    from sfumato.graph.triple_kernels import refined
+    from sfumato.graph.triple_kernels import refine_triples
 
     nodes, edges = graph
     pairs = as_pairs(edges)
@@ -130,7 +130,7 @@ def test_distance_is_kept_up_to_date_exactly(graph, other, seed):
     keys, counts = surplus(triples(pairs, nodes), target, kinds)
     first, last = stubs.stands_in("joint")
     arrays = (stubs.owner, stubs.mate, stubs.starts, stubs.ends, stubs.table, first, last)
-    grown = refined(
+    grown = refine_triples(
         *arrays,
         keys,
         counts,
@@ -148,7 +148,7 @@ def test_distance_is_kept_up_to_date_exactly(graph, other, seed):
 @settings(deadline=None, max_examples=60)
 @given(random_graphs(least=4, most=9), st.integers(0, 12), st.integers(0, 2**32))
 def test_triangle_count_is_kept_up_to_date_exactly(graph, target, seed):
-    from sfumato.graph.rewiring_kernels import steered
+    from sfumato.graph.rewiring_kernels import steer_triangles
 
     nodes, edges = graph
     pairs = as_pairs(edges)
@@ -156,7 +156,7 @@ def test_triangle_count_is_kept_up_to_date_exactly(graph, target, seed):
         return
     stubs = Stubs.of(pairs, nodes)
     arrays = (stubs.owner, stubs.mate, stubs.starts, stubs.ends, stubs.table)
-    triangles, _ = steered(
+    triangles, _ = steer_triangles(
         *arrays,
         *stubs.stands_in("degrees"),
         triangle_count(pairs, nodes),
@@ -171,8 +171,8 @@ def test_triangle_count_is_kept_up_to_date_exactly(graph, target, seed):
 def test_what_cannot_be_asked_is_refused():
     pairs = as_pairs({(0, 1), (2, 3)})
     with pytest.raises(ValueError, match="steps"):
-        rewired(pairs, 4, np.random.default_rng(1), steps=-1)
+        rewire(pairs, 4, np.random.default_rng(1), steps=-1)
     with pytest.raises(ValueError, match="keep"):
-        rewired(pairs, 4, np.random.default_rng(1), steps=1, keep="edges")
+        rewire(pairs, 4, np.random.default_rng(1), steps=1, keep="edges")
     with pytest.raises(ValueError, match="keep"):
         toward_triangles(pairs, 4, 1, np.random.default_rng(1), steps=1, keep="edges")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from sfumato.data.graph import Graph, read_graph
-from sfumato.graph.sampled import SampledGraph, checked_pairs
+from sfumato.graph.sampled import SampledGraph, check_pairs
 
 PAIRS = np.array([[3, 1], [0, 2], [1, 0]])
 NAMES = ("ann", "bob, jr.", "cy", "dee", "eve")
@@ -46,7 +46,7 @@ def test_an_empty_graph_is_a_graph():
 )
 def test_what_is_no_simple_graph_is_refused(pairs, words):
     with pytest.raises(ValueError, match=words):
-        checked_pairs(np.array(pairs), 5)
+        check_pairs(np.array(pairs), 5)
 
 
 def test_labels_are_as_many_as_nodes():

@@ -13,7 +13,7 @@ from sfumato import noise
 from sfumato.audit import examine
 from sfumato.data.graph import GraphPublic
 from sfumato.graph import sbmf
-from sfumato.graph.eigen import captured
+from sfumato.graph.eigen import captured_share
 from sfumato.graph.sbmf import SBMF
 from sfumato.graph.spectrum import Spectrum
 from sfumato.mechanisms.bingham import BinghamDirection
@@ -104,7 +104,7 @@ def test_with_a_huge_epsilon_the_truth_comes_out():
     release = spectrum(500_000, k=3).release(graph(5, SOME))
     truth = np.linalg.eigh(graph(5, SOME).counts.adjacency.toarray())
     assert release.eigenvalues == pytest.approx(truth[0][::-1][:3], abs=0.01)
-    assert captured(truth[1][:, ::-1][:, :3], release.eigenvectors) > 0.999
+    assert captured_share(truth[1][:, ::-1][:, :3], release.eigenvectors) > 0.999
     assert release.words()
 
 
@@ -216,7 +216,7 @@ class TestPolbooks:
         with noise.seeded(3):
             said = space.primitive(Fraction(200)).sample(space.form(adjacency))
         # The first two eigenvalues are close: the plane of both is found.
-        assert captured(space.vector(said)[:, None], truth[:, :2]) > 0.6
+        assert captured_share(space.vector(said)[:, None], truth[:, :2]) > 0.6
 
     @pytest.mark.slow
     def test_the_captured_subspace_is_as_poor_as_is_known(self, books):
@@ -228,4 +228,4 @@ class TestPolbooks:
             chain = BinghamChain(nodes=105, weights=weights, sweeps=15)
             with noise.seeded(4):
                 found = chain.sample(adjacency) * 2.0**-20
-            assert low < captured(truth, found) < high
+            assert low < captured_share(truth, found) < high

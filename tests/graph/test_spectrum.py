@@ -17,8 +17,8 @@ from sfumato.data.graph import GraphPublic, read_graph
 from sfumato.graph import eigen, lnpp
 from sfumato.graph.eigen import SymmetricOperator, cosines, largest_eigenpairs
 from sfumato.graph.lnpp import LNPP
-from sfumato.graph.pair_matrix import centred_response
-from sfumato.graph.pair_spectrum import noise_edge, unbiased
+from sfumato.graph.pair_matrix import centre_response
+from sfumato.graph.pair_spectrum import correct_bias, noise_edge
 from sfumato.graph.spectral_mechanism import SpectralParts, mechanism_of
 from sfumato.graph.spectrum import Spectrum
 from sfumato.graph.spectrum_release import SpectrumRelease
@@ -169,7 +169,7 @@ def test_the_product_is_that_of_the_matrix_written_out(epsilon):
     full[np.triu_indices(nodes, 1)] = upper
     full += full.T
     full -= primitive.flip * (1 - np.eye(nodes))
-    matrix = centred_response(primitive, said)
+    matrix = centre_response(primitive, said)
     for seed in range(3):
         vector = np.random.default_rng(seed).standard_normal(nodes)
         np.testing.assert_allclose(matrix.apply(vector), full @ vector, atol=1e-10)
@@ -185,11 +185,11 @@ def test_noise_on_all_entries_is_unbiased():
         full = true * np.outer(direction, direction) + upper + upper.T
         ends = np.linalg.eigvalsh(full)
         seen = ends[-1] if true > 0 else ends[0]
-        assert abs(unbiased(np.array([seen]), nodes, deviation)[0] - true) < 5 * deviation
+        assert abs(correct_bias(np.array([seen]), nodes, deviation)[0] - true) < 5 * deviation
         assert abs(seen) > noise_edge(nodes, deviation)
     bulk = np.abs(np.linalg.eigvalsh(upper + upper.T)).max()
     assert bulk < noise_edge(nodes, deviation) * 1.02
-    np.testing.assert_allclose(unbiased(np.array([3.0, -1.0]), nodes, deviation), [1.5, -0.5])
+    np.testing.assert_allclose(correct_bias(np.array([3.0, -1.0]), nodes, deviation), [1.5, -0.5])
 
 
 def test_what_drowns_in_noise_is_said_to():
@@ -344,12 +344,12 @@ def test_a_large_gap_lowers_the_noise_and_a_small_one_does_not():
     mechanism = ptr()
     whole = mechanism._whole(50, mechanism._vector_epsilon * (1 - lnpp.TEST_SHARE))
     step = 2.0 ** mechanism._gap_noise().exponent
-    wide = mechanism._tested(50, np.array([int(40 / step)]))
+    wide = mechanism._test_gap(50, np.array([int(40 / step)]))
     assert wide.delta == Fraction(1, 10**6)
     # √n·√2/(ĝ − 1) against √(2n), ĝ a little below 40.
     assert 1 / 39.5 < wide.sensitivity / whole.sensitivity < 1 / 35
     for gap in (-5, 0, 2.9):
-        assert mechanism._tested(50, np.array([int(gap / step)])) == whole
+        assert mechanism._test_gap(50, np.array([int(gap / step)])) == whole
 
 
 def test_ptr_stays_within_its_books_and_its_bounds():

@@ -15,7 +15,7 @@ from sfumato.graph.statistic import GraphStatistic
 from sfumato.mechanisms.expression.estimate import estimate
 from sfumato.mechanisms.expression.method import STEPS, ScaleNoise
 from sfumato.mechanisms.expression.noises import EstimatedNoise, KnownNoise
-from sfumato.mechanisms.expression.polynomials import polynomial_of, unbiased, variance
+from sfumato.mechanisms.expression.polynomials import polynomial_of, remove_bias, variance
 from sfumato.mechanisms.expression.terms import Item, Unit
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput, SmoothLaplace
@@ -137,9 +137,9 @@ def test_powers_are_corrected_by_the_estimated_scale():
     assert other.unbiased_power(3) is None and other.moments(3) is None
     unit = Unit("u")
     square = polynomial_of(unit**2)
-    assert unbiased(square, {unit: other}) == unbiased(square, {unit: laplace})
+    assert remove_bias(square, {unit: other}) == remove_bias(square, {unit: laplace})
     # The square of noise without a fourth moment has no variance.
-    assert variance(unbiased(square, {unit: other}), {unit: other}) is None
+    assert variance(remove_bias(square, {unit: other}), {unit: other}) is None
     assert variance(polynomial_of(unit), {unit: other}) == {(): 6}
 
 

@@ -19,7 +19,7 @@ from sfumato.local import (
     likeliest_of_reports,
 )
 from sfumato.local.estimation import shares_of_counts, supports_of
-from sfumato.local.law import MatrixLaw, PureLaw, checked_matrix, law_of
+from sfumato.local.law import MatrixLaw, PureLaw, check_matrix, law_of
 from sfumato.local.simplex import expectation_step, likeliest, on_simplex
 
 SIX = np.array([0.30, 0.27, 0.20, 0.12, 0.07, 0.04])
@@ -117,7 +117,7 @@ def test_the_variance_of_every_design_is_that_of_all_its_reports(kind):
     chances = np.array([[float(primitive.probability(x, y)) for x in range(5)] for y in reports])
     supports = supports_of(design, primitive.rows(reports)).astype(float)
     held = np.array([0.4, 0.3, 0.2, 0.1, 0.0])
-    assert supports.T @ chances @ held == pytest.approx(law.reported(held))
+    assert supports.T @ chances @ held == pytest.approx(law.reported_shares(held))
     influence = (supports - float(law.q)) / law.gap
     assert influence.T @ chances == pytest.approx(np.eye(5), abs=1e-12)
     second = (influence**2).T @ chances @ held
@@ -308,7 +308,7 @@ def test_what_tells_nothing_is_refused():
         ([1.0], "rows"),
     ):
         with pytest.raises(ValueError, match=words):
-            checked_matrix(bad)
+            check_matrix(bad)
 
 
 def test_the_table_of_shares_is_plain():

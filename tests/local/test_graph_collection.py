@@ -204,16 +204,16 @@ def test_lists_of_neighbours_become_the_graph_that_was_said():
     lists = [[1, 2], [0, 2], [0, 1, 3], [2], []]
     reports = [survey.perturb((node, known)) for node, known in enumerate(lists)]
     assert reports[4] == {"node": 4, "bits": ""}
-    told = survey.gathered(reversed(reports))
+    told = survey.gather_reports(reversed(reports))
     assert sorted(map(tuple, told.pairs.tolist())) == EDGES
     with pytest.raises(ValueError, match="1 nodes did not report, the first of them 0"):
-        survey.gathered(reports[1:])
+        survey.gather_reports(reports[1:])
     with pytest.raises(ValueError, match="reported twice"):
-        survey.gathered([*reports, reports[0]])
+        survey.gather_reports([*reports, reports[0]])
     with pytest.raises(ValueError, match="not hexadecimal"):
-        survey.gathered([{"node": 0, "bits": "zz"}])
+        survey.gather_reports([{"node": 0, "bits": "zz"}])
     with pytest.raises(ValueError, match="in 1 bytes"):
-        survey.gathered([{"node": 0, "bits": ""}])
+        survey.gather_reports([{"node": 0, "bits": ""}])
 
 
 def test_a_list_is_refused_without_being_shown():
@@ -276,11 +276,11 @@ def test_a_reconstructed_graph_has_as_many_edges_as_are_wanted():
         told = PairEstimates(primitive, primitive.sample(np.arange(60, dtype=np.int64)))
     generator = noise.generator(1)
     for wanted in (0, 60, primitive.size):
-        pairs = told.reconstructed(generator, edges=wanted)
+        pairs = told.reconstruct(generator, edges=wanted)
         assert len(np.unique(pairs, axis=0)) == len(pairs) == wanted
         assert (pairs[:, 0] < pairs[:, 1]).all()
-    assert len(told.reconstructed(generator)) == told.possible_edges
-    degrees, _ = count_triangles(told.reconstructed(generator, edges=60), 30)
+    assert len(told.reconstruct(generator)) == told.possible_edges
+    degrees, _ = count_triangles(told.reconstruct(generator, edges=60), 30)
     assert degrees.sum() == 120
 
 
@@ -329,7 +329,7 @@ def test_a_report_that_is_none_is_refused_with_its_number(bad):
     survey = EdgeResponse(epsilon=1, nodes=3)
     good = [survey.perturb((node, [])) for node in range(3)]
     with pytest.raises(ValueError, match="report 2: a report names its node"):
-        survey.gathered([good[0], bad, good[2]])
+        survey.gather_reports([good[0], bad, good[2]])
 
 
 @pytest.mark.parametrize("bad", [1.9, "1", True, 3, -1])

@@ -43,7 +43,7 @@ THIRDS = AxisLaws((response(2, 3), response(3, 3)))
 
 def exact_table(law, shares, n):
     """The table of reports that are exactly as expected."""
-    return table_of_counts(law, law.reported(shares) * n, n)
+    return table_of_counts(law, law.reported_shares(shares) * n, n)
 
 
 def test_the_entropy_of_the_worked_example():
@@ -64,7 +64,9 @@ def test_the_bias_of_entropy_is_that_of_its_curvature():
 
 def test_chi_squared_of_the_worked_table():
     table = exact_table(THIRDS, TABLE, 100)
-    assert THIRDS.reported(TABLE).ravel() == pytest.approx([0.16, 0.14, 0.15, 0.16, 0.18, 0.21])
+    assert THIRDS.reported_shares(TABLE).ravel() == pytest.approx(
+        [0.16, 0.14, 0.15, 0.16, 0.18, 0.21]
+    )
     measure = chi_squared(table)
     assert measure.value == pytest.approx(13.19444, abs=1e-5)
     # The worked numbers have n in the denominator, ours n − 1.
@@ -116,7 +118,7 @@ def test_the_fast_form_is_the_quadratic_form_of_the_dispersion(of):
     table = exact_table(axes, TABLE, n)
     kronecker = np.kron(matrix_of(laws[0]), laws[1].matrix)
     reported = kronecker @ TABLE.ravel()
-    np.testing.assert_allclose(axes.reported(TABLE).ravel(), reported)
+    np.testing.assert_allclose(axes.reported_shares(TABLE).ravel(), reported)
     np.testing.assert_allclose(table.estimates, TABLE, atol=1e-12)
     inverse = np.linalg.inv(kronecker)
     whole = inverse @ np.diag(reported) @ inverse.T
@@ -180,7 +182,7 @@ def test_sums_over_combinations_vary_as_the_sums_of_the_whole_table():
             ordered = sorted(kept)
             order = [ordered.index(axis) for axis in kept]
             shares = np.transpose(held.sum(axis=away), order)
-            np.testing.assert_allclose(summed.shares(law.reported(held.ravel())), shares)
+            np.testing.assert_allclose(summed.shares(law.reported_shares(held.ravel())), shares)
             for population in (True, False):
                 expected = np.empty(shares.shape)
                 for cell in np.ndindex(*shares.shape):
@@ -226,7 +228,7 @@ def test_delta_standard_deviations_are_those_of_repeated_surveys():
     # 6 standard errors of a variance (√(2/repeats), with room for curvature) and of a mean.
     rng, n, repeats = np.random.default_rng(11), 20_000, 600
     axes = AxisLaws((response(2, 9), response(3, 9)))
-    reported = axes.reported(TABLE).ravel()
+    reported = axes.reported_shares(TABLE).ravel()
     expected = chi_squared(exact_table(axes, TABLE, n)), correlation(exact_table(axes, TABLE, n))
     found = np.array(
         [

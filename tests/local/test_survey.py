@@ -15,7 +15,7 @@ from sfumato.local.questionnaire import Questionnaire
 from sfumato.local.respondent import Respondent, lines_of
 from sfumato.local.survey import Survey
 from sfumato.local.survey_answers import SurveyAnswers
-from sfumato.local.survey_plan import planned
+from sfumato.local.survey_plan import plan_survey
 from sfumato.local.survey_tally import SurveyTally
 from sfumato.local.wire import WrongLine
 from sfumato.privacy.guarantee import Relation, Unit
@@ -427,7 +427,7 @@ def test_what_was_not_asked_is_not_told():
 
 
 def test_so_many_respondents_as_are_planned_give_the_margin():
-    plan = planned(questionnaire(SMOKING, STRESS, AGE).survey(), 10_000)
+    plan = plan_survey(questionnaire(SMOKING, STRESS, AGE).survey(), 10_000)
     for item in plan.items:
         needed = item.respondents(0.05)
         assert item.margin(needed) <= 0.05 < item.margin(needed - 1)
@@ -440,7 +440,7 @@ def test_so_many_respondents_as_are_planned_give_the_margin():
 
 
 def test_with_one_question_each_more_must_answer():
-    split = planned(questionnaire(STRESS, SLEEP, share="sample").survey(), 1000)
+    split = plan_survey(questionnaire(STRESS, SLEEP, share="sample").survey(), 1000)
     assert all(item.told_by == 0.5 for item in split.items)
     assert split.repeated(10) == 20
-    assert planned(questionnaire(SMOKING, STRESS).survey(), 10).repeated(10) == 11
+    assert plan_survey(questionnaire(SMOKING, STRESS).survey(), 10).repeated(10) == 11

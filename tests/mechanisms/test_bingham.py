@@ -19,7 +19,7 @@ from sfumato.mechanisms.bingham import (
 )
 from sfumato.mechanisms.bingham_basis import Complement, whole_space
 from sfumato.mechanisms.bingham_chain import BinghamChain, largest_move, random_frame
-from sfumato.mechanisms.bingham_envelope import enveloped
+from sfumato.mechanisms.bingham_envelope import find_envelope
 from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.noise import bingham as exact_bingham
 from sfumato.noise._lazy import Tape
@@ -38,7 +38,7 @@ def form_of(matrix, rate=1, bits=0):
 
 
 def drawn(form, count, *, envelope=None, seed=1):
-    envelope = envelope or enveloped(form)
+    envelope = envelope or find_envelope(form)
     with noise.seeded(seed):
         found = [draw_direction(form, envelope, grid_bits=GRID_BITS) for _ in range(count)]
     return np.array(found) * STEP
@@ -180,7 +180,7 @@ class TestDraws:
         # On a grid of 2⁻²⁰⁰ the first 64 bits never suffice.
         form = form_of(np.diag([2, 1, 0]))
         with noise.seeded(5):
-            fine = draw_direction(form, enveloped(form), grid_bits=200)
+            fine = draw_direction(form, find_envelope(form), grid_bits=200)
         assert abs(sum(part * part for part in fine) - (1 << 400)) < 1 << 203
 
     def test_logarithms_are_enclosed(self):
@@ -238,7 +238,7 @@ class TestEnvelope:
             "fractions": wide + wide.T,
         }
         form = form_of(matrices[kind], rate, 52 if kind == "fractions" else 0)
-        envelope = enveloped(form)
+        envelope = find_envelope(form)
         stretched = envelope.vectors * envelope.stretches
         proposal = np.ldexp(stretched.astype(np.float64), -envelope.exponent)
         whole = form.units.astype(np.float64) * float(form.factor)
@@ -249,7 +249,7 @@ class TestEnvelope:
 
     def test_a_bound_that_is_too_small_is_not_proved(self):
         form = form_of(graph(6, [(0, 1), (1, 2), (2, 3)]))
-        good = enveloped(form)
+        good = find_envelope(form)
         vectors = good.vectors.astype(np.int64)
         proof = bingham_envelope._Certificate(form, vectors, good.stretches, good.shape)
         assert proof.proves(good.top)
@@ -264,7 +264,7 @@ class TestEnvelope:
         left = generator.integers(-(2**62), 2**62, (7, 9))
         right = generator.integers(-(2**62), 2**62, (9, 5))
         pieces = [bingham_envelope._pieces(side) for side in (left, right)]
-        found = bingham_envelope._joined(bingham_envelope._product(*pieces))
+        found = bingham_envelope._join_pieces(bingham_envelope._product(*pieces))
         assert np.array_equal(found, left.astype(object) @ right.astype(object))
 
     def test_the_log_chance_is_never_positive(self, monkeypatch):

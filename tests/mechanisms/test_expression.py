@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.mechanisms.expression.estimate import plain_value
-from sfumato.mechanisms.expression.method import equal_shares, given_shares, optimal_shares
+from sfumato.mechanisms.expression.method import equal_shares, optimal_shares, share_by_weights
 from sfumato.mechanisms.expression.reading import read_formula
 from sfumato.mechanisms.expression.terms import Item, Total, Unit
 
@@ -150,9 +150,9 @@ def test_equal_and_given_shares_add_up_to_one():
     term = read("x ** 2 / y + sum(w)")
     assert list(equal_shares(term).values()) == [Fraction(1, 3)] * 3
     weights = {"x": Fraction(1), "y": Fraction(2), "w": Fraction(5)}
-    assert given_shares(term, weights)[W] == Fraction(5, 8)
+    assert share_by_weights(term, weights)[W] == Fraction(5, 8)
     with pytest.raises(ValueError, match="shared among x, y, w; got weights for x"):
-        given_shares(term, {"x": Fraction(1)})
+        share_by_weights(term, {"x": Fraction(1)})
 
 
 def test_the_optimal_split_of_the_example_is_four_to_one():

@@ -12,14 +12,14 @@ from sfumato import noise
 from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.mechanisms.graphical.elimination import TooLarge, eliminate
 from sfumato.mechanisms.graphical.fitting import total_of
-from sfumato.mechanisms.graphical.growth_kernels import grown_cells, joinable
+from sfumato.mechanisms.graphical.growth_kernels import count_grown_cells, joinable
 from sfumato.mechanisms.graphical.junction import (
     cliques_of,
     columns_in,
     junction_tree,
     mask_of,
 )
-from sfumato.mechanisms.graphical.model import stratified
+from sfumato.mechanisms.graphical.model import draw_stratified
 
 SIZES = (2, 3, 2, 4, 3)
 
@@ -65,7 +65,7 @@ def test_compiled_growth_agrees_with_triangulation(base, more):
             near[a, list(columns)] = True
     members = np.array([c for columns in more for c in columns], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum([len(c) for c in more])]).astype(np.int64)
-    grown = grown_cells(near, np.array(SIZES, dtype=float), members, starts)
+    grown = count_grown_cells(near, np.array(SIZES, dtype=float), members, starts)
     for columns, cells in zip(more, grown, strict=True):
         masks = [mask_of(c) for c in [*base, columns]]
         assert cells == cells_of(SIZES, cliques_of(SIZES, masks))
@@ -86,7 +86,7 @@ def test_compiled_growth_agrees_with_triangulation_of_more_columns_than_bits_in_
         near[a, b] = near[b, a] = True
     members = np.array([c for columns in more for c in columns], dtype=np.int64)
     starts = 3 * np.arange(len(more) + 1, dtype=np.int64)
-    grown = grown_cells(near, np.array(sizes, dtype=float), members, starts)
+    grown = count_grown_cells(near, np.array(sizes, dtype=float), members, starts)
     expected = [cells_of(sizes, cliques_of(sizes, map(mask_of, [*base, s]))) for s in more]
     assert grown.tolist() == expected
     middle = float(np.median(expected))
@@ -213,7 +213,7 @@ def test_drawn_rows_follow_the_model():
 def test_stratified_draws_miss_no_frequency_by_more_than_a_row():
     weights = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
     given_rows = np.repeat([0, 1], [1000, 17])
-    drawn = stratified(weights, given_rows, noise.generator(3))
+    drawn = draw_stratified(weights, given_rows, noise.generator(3))
     assert np.abs(np.bincount(drawn[:1000], minlength=3) - [200, 300, 500]).max() <= 1
     assert (drawn[1000:] == 1).all()
 

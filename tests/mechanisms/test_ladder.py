@@ -71,7 +71,7 @@ def test_samples_follow_the_law(monkeypatch, by_integers):
 
 def test_enclosures_hold_the_truth():
     widths, cap, rate = (3, 0, 10**25, 7), 10**26, Fraction(3, 7)
-    below, above = module._enclosed(widths, cap, rate, 256)
+    below, above = module._enclose_weights(widths, cap, rate, 256)
     weights, largest = module._float_weights(widths, cap, float(rate))
     cumulative = np.cumsum(weights) * math.exp(largest)
     for low, high, middle in zip(below, above, cumulative, strict=True):

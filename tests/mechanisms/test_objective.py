@@ -13,7 +13,7 @@ from scipy import integrate, optimize, stats
 from sfumato import noise
 from sfumato.mechanisms import huber as huber_module
 from sfumato.mechanisms.huber import Examples, Objective, huber, huber_slope, minimise
-from sfumato.mechanisms.objective import ObjectivePerturbation, calibrated, effective
+from sfumato.mechanisms.objective import ObjectivePerturbation, calibrate, effective
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.primitive import price_of
@@ -148,7 +148,7 @@ class TestCalibration:
         st.sampled_from(["tight", "larger", "published"]),
     )
     def test_the_price_is_within_the_loss_and_read_off_the_signature(self, loss, strength, how):
-        primitive = calibrated(3, loss, strength, Relation.ADD_REMOVE, calibration=how)
+        primitive = calibrate(3, loss, strength, Relation.ADD_REMOVE, calibration=how)
         cost = primitive.cost(PureDP)
         assert cost.fits(PureDP(loss))
         assert price_of(primitive.signature(), PureDP) == cost
@@ -168,7 +168,7 @@ class TestCalibration:
 
 
 def one_dimensional(epsilon=ONE):
-    return calibrated(1, epsilon, ONE, Relation.ADD_REMOVE)
+    return calibrate(1, epsilon, ONE, Relation.ADD_REMOVE)
 
 
 class TestLaw:
@@ -202,7 +202,7 @@ class TestLaw:
             assert (stats.kstest(terms, law.cdf).pvalue > 1e-7) == accepted
 
     def test_what_is_said_is_near_the_exact_minimiser(self):
-        primitive = calibrated(2, Fraction(10**6), ONE, Relation.REPLACE_ONE)
+        primitive = calibrate(2, Fraction(10**6), ONE, Relation.REPLACE_ONE)
         data = some(20, 2)
         objective = Objective(data, primitive.strength, primitive.width, (Fraction(0),) * 2)
         units, bits = minimise(objective, Fraction(1, 10**15))
@@ -213,7 +213,7 @@ class TestLaw:
 
     @pytest.mark.parametrize("relation", list(Relation))
     def test_no_point_has_a_larger_ratio_and_some_nearly_attain_it(self, relation):
-        primitive = calibrated(2, ONE, ONE, relation)
+        primitive = calibrate(2, ONE, ONE, relation)
         row = np.array([0.5999, 0.7999])
         here = examples([row])
         none = Examples(here.places[:0], here.values[:0], here.weights[:0], 2)

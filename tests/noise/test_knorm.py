@@ -12,7 +12,7 @@ from scipy import stats
 
 from sfumato.noise import _lazy
 from sfumato.noise.bits import seeded
-from sfumato.noise.knorm import _length, _scaled, perturb_knorm
+from sfumato.noise.knorm import _length, _scale_interval, perturb_knorm
 
 FALSE_ALARM = 1e-6
 FINE = -50
@@ -99,8 +99,8 @@ def test_a_tiny_scale_leaves_the_rounded_values():
 
 def test_lengths_and_products_are_enclosed():
     assert _length([(-4, -3), (4, 5)]) == (5, 7)
-    assert _scaled((-3, 5), (6, 7), 2) == (-6, 9)
-    assert _scaled((-5, -3), (6, 7), 0) == (-35, -18)
+    assert _scale_interval((-3, 5), (6, 7), 2) == (-6, 9)
+    assert _scale_interval((-5, -3), (6, 7), 0) == (-35, -18)
 
 
 def test_the_same_seed_gives_the_same_noise():

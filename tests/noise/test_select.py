@@ -15,7 +15,7 @@ from scipy import stats
 from sfumato.noise import _select_kernels, select
 from sfumato.noise.bits import seeded
 from sfumato.noise.expansions import enclose_exponential
-from sfumato.noise.select import Candidates, exponential, permute_and_flip, shuffled, top_k
+from sfumato.noise.select import Candidates, exponential, permute_and_flip, shuffle, top_k
 
 FALSE_ALARM = 1e-6
 DRAWS = 6_000
@@ -291,13 +291,13 @@ def test_an_undecided_coin_draws_more_bits(monkeypatch):
 
 def test_first_places_of_a_shuffle_are_uniform():
     with seeded(8):
-        pairs = [tuple(shuffled(5, 3).tolist()) for _ in range(DRAWS)]
+        pairs = [tuple(shuffle(5, 3).tolist()) for _ in range(DRAWS)]
     orders = list(itertools.permutations(range(5), 3))
     counts = [pairs.count(order) for order in orders]
     assert sum(counts) == DRAWS
     assert p_value(counts, [1 / len(orders)] * len(orders)) > FALSE_ALARM
     with seeded(8):
-        assert sorted(shuffled(256, 256).tolist()) == list(range(256))
+        assert sorted(shuffle(256, 256).tolist()) == list(range(256))
 
 
 CHOOSERS = [permute_and_flip, exponential]
@@ -391,11 +391,7 @@ def test_the_constants_and_the_exponential_of_the_kernels_are_as_close_as_the_pr
     with decimal.localcontext(prec=60):
         ln2 = decimal.Decimal(2).ln()
         exact_ln2 = Fraction(ln2)
-        assert (
-            Fraction(1) / exact_ln2
-            > select._LOG2_E_BELOW
-            > Fraction(14426950408889633, 10**16)
-        )
+        assert Fraction(1) / exact_ln2 > select._LOG2_E_BELOW > Fraction(14426950408889633, 10**16)
     assert abs(Fraction(_select_kernels._LN2) / exact_ln2 - 1) < Fraction(1, 2**54)
     high, low = Fraction(_select_kernels._LN2_HIGH), Fraction(_select_kernels._LN2_LOW)
     # 87 is the largest multiple that is taken; the high part leaves room for it.

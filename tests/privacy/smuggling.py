@@ -17,7 +17,7 @@ from typing import Any
 
 from sfumato.privacy import saved
 from sfumato.privacy.canonical import canonical, digest
-from sfumato.privacy.certificate import sealed
+from sfumato.privacy.certificate import seal
 from sfumato.privacy.saved import NotARelease, pretty, verify
 
 Files = dict[str, bytes]
@@ -48,7 +48,7 @@ def write_folder(folder: Path, files: Files, document: dict[str, Any]) -> None:
     body["files"] = dict(sorted(hashed.items()))
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    (folder / CERTIFICATE).write_bytes(pretty(sealed(body, None)))
+    (folder / CERTIFICATE).write_bytes(pretty(seal(body, None)))
 
 
 def is_caught(folder: Path, **options: Any) -> bool:

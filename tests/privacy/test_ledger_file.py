@@ -479,13 +479,13 @@ class TestCheckpoints:
 
     def test_only_events_after_the_checkpoint_are_read(self, ledger, monkeypatch):
         read = []
-        parsed = Store._parsed
+        parsed = Store._parse_event
 
         def counted(self, number, *row):
             read.append(number)
             return parsed(self, number, *row)
 
-        monkeypatch.setattr(Store, "_parsed", counted)
+        monkeypatch.setattr(Store, "_parse_event", counted)
         Ledger.open(ledger.path)
         assert read == [0, 12, 13, 14, 15]
 

@@ -114,7 +114,9 @@ def test_a_kill_next_to_the_commit(create, monkeypatch, moment):
     if moment == "before the commit":
         monkeypatch.setattr(ledger_store, "_insert", insert_and_die)
     else:
-        monkeypatch.setattr(Ledger, "_followed", once_then(Ledger._followed, die, calls=2))
+        monkeypatch.setattr(
+            Ledger, "_follow_events", once_then(Ledger._follow_events, die, calls=2)
+        )
     assert exit_code(spawn(lambda: book(ledger) and 0)) == -signal.SIGKILL
     monkeypatch.undo()
     expected = 1 if moment == "before the commit" else 2

@@ -86,10 +86,10 @@ def test_an_archive_cannot_ask_for_more_memory_than_it_has(folder, little_memory
 
 
 def test_booleans_cannot_ask_for_more_memory_than_they_have():
-    from sfumato.privacy.transcript import _widened
+    from sfumato.privacy.transcript import _widen_array
 
     with pytest.raises(ValueError, match="another size"):
-        _widened(bytes_of_booleans(), "|b1", (10**12,))
+        _widen_array(bytes_of_booleans(), "|b1", (10**12,))
 
 
 def bytes_of_booleans():

@@ -9,9 +9,9 @@ from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy import door, keys, saved
 from sfumato.privacy.canonical import digest
-from sfumato.privacy.certificate import sealed
+from sfumato.privacy.certificate import seal
 from sfumato.privacy.door import MeasurementFailed
-from sfumato.privacy.figures import rounded
+from sfumato.privacy.figures import round_figures
 from sfumato.privacy.file_comparison import compare
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
@@ -30,7 +30,7 @@ def _no_key(monkeypatch, tmp_path):
 def reseal(folder, document):
     """Write a forged certificate as a forger without a key would: with a digest that fits."""
     body = {name: item for name, item in document.items() if name not in ("digest", "signature")}
-    (folder / "certificate.json").write_bytes(pretty(sealed(body, None)))
+    (folder / "certificate.json").write_bytes(pretty(seal(body, None)))
 
 
 @pytest.fixture
@@ -424,5 +424,5 @@ def test_figures_are_alike_in_the_last_digit_that_is_published_and_no_more():
     [(1.23456789e-7, 1.0, 8, 1e-7), (123.456789123, 123.0, 8, 123.45679), (-1e-12, 5.0, 8, 0.0)],
 )
 def test_figures_are_rounded_to_digits_of_their_size(value, size, digits, kept):
-    (found,) = rounded([value], size, digits)
+    (found,) = round_figures([value], size, digits)
     assert found == kept and np.signbit(found) == np.signbit(kept)

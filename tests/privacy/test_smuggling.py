@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.graph import Graph
 from sfumato.privacy import keys
-from sfumato.privacy.certificate import sealed
+from sfumato.privacy.certificate import seal
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.saved import pretty, verify
 from tests.privacy.smuggling import (
@@ -130,7 +130,7 @@ def signed(folders, tmp_path):
     write_folder(folder, files, document)
     body = {name: item for name, item in document.items() if name not in ("digest", "signature")}
     place = folder / "certificate.json"
-    place.write_bytes(pretty(sealed(body, tmp_path / "key.pem")))
+    place.write_bytes(pretty(seal(body, tmp_path / "key.pem")))
     return folder, keys.public_path(tmp_path / "key.pem")
 
 

@@ -50,7 +50,7 @@ class TallyPublic:
             document["contribution"],
         )
 
-    def made_up(self, rows: int, generator: np.random.Generator) -> Tally:
+    def make_synthetic(self, rows: int, generator: np.random.Generator) -> Tally:
         return Tally(generator.integers(0, self.values, rows), self)
 
 

@@ -14,7 +14,7 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.normal_steps import NormalSteps
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, PureDP
-from sfumato.regression.adassp import AdaSSP, AdaSSPEstimator, lifted
+from sfumato.regression.adassp import AdaSSP, AdaSSPEstimator, solve_lifted
 from sfumato.regression.boosted import BoostedAdaSSP, BoostedEstimator
 from sfumato.regression.estimator import Setting
 from sfumato.regression.moment_noise import MomentNoise, joint
@@ -106,7 +106,9 @@ def test_no_two_records_are_further_apart_and_some_are_just_as_far(balance, roun
     """Random records, and the two of the proof, at an angle whose cosine is −b/2a."""
     generator = np.random.default_rng(0)
     for relation in Relation:
-        moments = MomentNoise.balanced(3, relation, bound=ANSWER, vectors=rounds, balance=balance)
+        moments = MomentNoise.balance_weight(
+            3, relation, bound=ANSWER, vectors=rounds, balance=balance
+        )
         allowed = float(moments.squared_sensitivity)
 
         def placed(row, answers, moments=moments):
@@ -210,8 +212,8 @@ def test_the_published_variant_draws_more_noise_and_is_refused_where_it_would_sp
 
 def test_an_indefinite_matrix_is_lifted_just_so_far():
     matrix = np.diag([-3.0, 1.0, 5.0])
-    np.testing.assert_allclose(lifted(matrix, np.ones(3), 2.0), [1 / 2, 1 / 6, 1 / 10])
-    np.testing.assert_allclose(lifted(np.diag([4.0, 5.0]), np.ones(2), 2.0), [1 / 4, 1 / 5])
+    np.testing.assert_allclose(solve_lifted(matrix, np.ones(3), 2.0), [1 / 2, 1 / 6, 1 / 10])
+    np.testing.assert_allclose(solve_lifted(np.diag([4.0, 5.0]), np.ones(2), 2.0), [1 / 4, 1 / 5])
 
 
 def records(n, generator):
@@ -243,7 +245,7 @@ def test_rehearsals_are_as_good_as_releases():
         long = np.maximum(np.linalg.norm(scaled, axis=1), 1)
         answers = np.clip(y / rule.response_bound, -1, 1)
         setting = method.setting(table.public, {})
-        made_up = estimator.rehearsed(setting, scaled / long[:, None], answers / long, generator)
+        made_up = estimator.rehearse(setting, scaled / long[:, None], answers / long, generator)
         weights = (rule.to_design(table.public) @ made_up.weights)[:-1]
         errors["float"].append(np.square(weights - [0.5, -0.3, 0.2]).sum())
         errors["table"].append(np.square(release.weights - [0.5, -0.3, 0.2]).sum())
@@ -263,7 +265,7 @@ def test_rounds_make_up_for_residuals_that_are_cut():
         x, y = records(500, generator)
         for name, estimator, cut in (("boosted", boosted, 4.0), ("once", once, 0.3)):
             scale = cut * y.std()
-            fit = estimator.rehearsed(setting, x, np.clip(y / scale, -1, 1), generator)
+            fit = estimator.rehearse(setting, x, np.clip(y / scale, -1, 1), generator)
             left = y - scale * (x @ fit.weights)
             found[name].append(1 - (left @ left) / (y @ y))
     assert np.median(found["boosted"]) > np.median(found["once"]) + 0.2
@@ -312,5 +314,5 @@ def test_the_loss_of_steps_that_depend_on_one_another_is_that_of_one_normal_numb
 
 def test_a_matrix_is_lifted_to_a_floor_beside_which_it_is_huge():
     # The difference of two nearly equal numbers rounded to 0, and weights were no numbers.
-    found = lifted(np.diag([-5.0, 3.0]), np.ones(2), 1e-16)
+    found = solve_lifted(np.diag([-5.0, 3.0]), np.ones(2), 1e-16)
     assert np.isfinite(found).all()

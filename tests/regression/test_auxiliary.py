@@ -17,7 +17,7 @@ from sfumato.regression.estimator_choice import (
     MadeUp,
     Rehearsals,
     Situation,
-    picked,
+    pick_interval,
     search,
 )
 from sfumato.regression.intervals import IntervalChoice
@@ -75,7 +75,7 @@ def test_noise_is_scaled_to_fewer_records():
 def test_intervals_are_picked_by_the_law_of_the_choice():
     values = np.linspace(-0.5, 0.1, 300)
     choice = IntervalChoice(PureDP(1), Relation.REPLACE_ONE)
-    found = [picked(choice, values, noise.generator(seed))[0] for seed in range(60)]
+    found = [pick_interval(choice, values, noise.generator(seed))[0] for seed in range(60)]
     # Of 60 seeded choices at ε = 1 on 300 values the middle is a tenth off on average.
     assert np.mean(found) == pytest.approx(-0.2, abs=0.1)
 
@@ -87,7 +87,7 @@ def test_more_budget_does_better_and_no_noise_best():
         for epsilon in (1, 10, 1000)
     ]
     assert scores == sorted(scores)
-    assert scores[-1] <= Rehearsals(situation(), "error").unhindered() + 0.05
+    assert scores[-1] <= Rehearsals(situation(), "error").score_without_noise() + 0.05
 
 
 def test_a_search_takes_the_best_and_is_the_same_every_time():
@@ -105,5 +105,5 @@ def test_a_search_takes_the_best_and_is_the_same_every_time():
 def test_order_is_judged_by_ranks():
     rehearsals = Rehearsals(situation(), "order")
     truth = np.array([1.0, 2, 3, 4, 5]) / 10
-    assert rehearsals._judged(np.array([2.0, 1, 4, 3, 5]), truth) == pytest.approx(0.8)
-    assert rehearsals._judged(np.zeros(5), truth) == 0
+    assert rehearsals._judge_guesses(np.array([2.0, 1, 4, 3, 5]), truth) == pytest.approx(0.8)
+    assert rehearsals._judge_guesses(np.zeros(5), truth) == 0

@@ -203,12 +203,12 @@ def test_what_is_rehearsed_is_what_is_measured(matrix):
             said = estimator.noise(setting).sample(weighed(estimator, setting.relation, whole))
         for fit in (
             answered(estimator.fit(SimpleNamespace(dimension=3), setting, None), said),
-            estimator.rehearsed(setting, x, y, generator),
+            estimator.rehearse(setting, x, y, generator),
         ):
             np.testing.assert_allclose(fit.weights, slope, atol=0.05)
     setting = Setting(3, Relation.ADD_REMOVE, PureDP("1e-6"), 4000.0)
     lengths = [
-        np.linalg.norm(estimator.rehearsed(setting, x, y, generator).weights) for _ in range(20)
+        np.linalg.norm(estimator.rehearse(setting, x, y, generator).weights) for _ in range(20)
     ]
     assert np.median(lengths) < 2 and math.isfinite(max(lengths))
 

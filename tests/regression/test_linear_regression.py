@@ -109,7 +109,7 @@ def test_the_choice_follows_the_public_size():
     chosen = [method._candidate(public, float(public.rows)) for public in (few, many)]
     assert chosen[0] != chosen[1]
     # The same again, from scratch.
-    linear_regression.found_for.cache_clear()
+    linear_regression.find_fit.cache_clear()
     assert method._candidate(few, 30.0) == chosen[0]
 
 

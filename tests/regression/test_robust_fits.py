@@ -19,10 +19,10 @@ from sfumato.published.queries import normalised
 from sfumato.published.robust_regression import advi_compat
 from sfumato.regression.bayesian import (
     Statistics,
-    fixed_precisions,
+    fit_with_fixed_precisions,
     gibbs,
     noise_ridge,
-    repaired,
+    repair_matrix,
 )
 from sfumato.regression.robust_estimator import Clipped, gain, noise_aware, second_moment
 from sfumato.regression.robust_statistics import Parts
@@ -37,14 +37,14 @@ def test_the_worked_example_of_clipped_rows_and_fixed_precisions():
     assert found.xx == pytest.approx(np.array([[2.04, 0.48], [0.48, 1.26]]))
     assert found.xy == pytest.approx([2.10, 0.45])
     assert found.yy == pytest.approx(2.25)
-    fit = fixed_precisions(found)
+    fit = fit_with_fixed_precisions(found)
     assert fit.mean == pytest.approx([0.68222892, 0.05421687], abs=1e-8)
     assert X @ fit.mean == pytest.approx([0.79066265, -2.01957831, 0.13102410], abs=1e-8)
     # A strong prior leaves the direction of the products.
-    strong = fixed_precisions(found, prior=1e9).mean
+    strong = fit_with_fixed_precisions(found, prior=1e9).mean
     assert strong / strong[0] == pytest.approx(found.xy / found.xy[0], abs=1e-6)
     with pytest.raises(ValueError, match="precisions must be positive"):
-        fixed_precisions(found, noise=0)
+        fit_with_fixed_precisions(found, noise=0)
 
 
 def test_statistics_of_parts_add_up_and_so_do_the_variances_of_their_noise():
@@ -61,12 +61,12 @@ def test_statistics_of_parts_add_up_and_so_do_the_variances_of_their_noise():
 def test_the_repair_is_the_nearest_matrix_without_negative_eigenvalues():
     bent = np.array([[1, -0.9, 0], [-0.9, 1, 0.6], [0, 0.6, -0.5]])
     wanted = [[1.0328, -0.8354, -0.1418], [-0.8354, 1.1273, 0.3205], [-0.1418, 0.3205, 0.1133]]
-    found = repaired(bent)
+    found = repair_matrix(bent)
     assert found == pytest.approx(np.array(wanted), abs=1e-4)
-    assert repaired(found) == pytest.approx(found, abs=1e-12)
+    assert repair_matrix(found) == pytest.approx(found, abs=1e-12)
     good = np.array([[2.0, 1], [1, 2]])
-    assert (repaired(good) == good).all()
-    assert repaired(np.array([[2.0, 1 + 1e-12], [1, 2]])) == pytest.approx(good)
+    assert (repair_matrix(good) == good).all()
+    assert repair_matrix(np.array([[2.0, 1 + 1e-12], [1, 2]])) == pytest.approx(good)
 
 
 def test_rows_are_normalised_as_published():
@@ -140,7 +140,7 @@ def test_learning_the_precision_of_raw_noisy_statistics_explains_the_noise():
         x, y, weights = rows(500, 10, generator)
         found = clipped_noisy(x, y, (0.3, 1), 1, generator, SPLIT)
         both = np.block([[found.xx, found.xy[:, None]], [found.xy[None], np.array([[found.yy]])]])
-        both = repaired(both)
+        both = repair_matrix(both)
         raw = Statistics(both[:-1, :-1], both[:-1, -1], float(both[-1, -1]), found.records)
         naive.append(spearman(x @ gibbs(raw, generator).mean, x @ weights))
         ridged.append(spearman(x @ gibbs(noise_ridge(found), generator).mean, x @ weights))
@@ -197,7 +197,7 @@ def test_duplicated_and_constant_columns_have_a_fit():
     for fit in (
         noise_aware(found, Clipped(1.0, 0.5)),
         gibbs(noise_ridge(found), np.random.default_rng(0)),
-        fixed_precisions(found),
+        fit_with_fixed_precisions(found),
     ):
         assert np.isfinite(fit.mean).all()
 
@@ -254,5 +254,5 @@ def test_the_baselines_of_the_paper_are_themselves():
 def test_precisions_that_are_given_fit_a_matrix_of_hardly_any_rank():
     # Noise of an absurd size made the sum of prior and matrix singular in floats.
     statistics = Statistics(np.full((3, 3), 1e30), np.full(3, 1e30), 1e30, 10.0)
-    found = fixed_precisions(statistics)
+    found = fit_with_fixed_precisions(statistics)
     assert np.isfinite(found.mean).all() and np.isfinite(found.covariance).all()

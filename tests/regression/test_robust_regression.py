@@ -12,7 +12,7 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.record import record, replay
-from sfumato.regression.merged import merged
+from sfumato.regression.merged import merge_releases
 from sfumato.regression.robust_regression import RobustLinearRegression
 from tests.method_suite import AuditSuite, MethodSuite
 from tests.regression import made
@@ -140,7 +140,7 @@ def test_several_parties_make_one_model():
     for seed, (data, _) in enumerate(parts):
         with noise.seeded(seed):
             releases.append(RobustLinearRegression(epsilon=2, **options).release(data))
-    together = merged(releases)
+    together = merge_releases(releases)
     frame = pl.concat([part for _, part in parts])
     y = frame["y"].to_numpy()
 
@@ -150,11 +150,11 @@ def test_several_parties_make_one_model():
     assert error(together) < np.mean([error(release) for release in releases])
     assert together.covariance is not None
     with pytest.raises(ValueError, match="nothing to merge"):
-        merged([])
+        merge_releases([])
     with noise.seeded(4):
         other = RobustLinearRegression(epsilon=2, **{**options, "bound": 3}).release(parts[0][0])
     with pytest.raises(ValueError, match="rows differ"):
-        merged([releases[0], other])
+        merge_releases([releases[0], other])
 
 
 def test_tables_at_the_edge_have_a_finite_model():

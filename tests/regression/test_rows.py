@@ -303,7 +303,7 @@ def test_residuals_are_not_merged_either(many):
         told += 1
         x = np.full((1, many), feature, dtype=np.int16)
         y, scratch = np.full(many, answer, dtype=np.int16), np.empty(many)
-        row_kernels.clipped_residuals(x, y, np.array([weight]), 4096.0, scratch)
+        row_kernels.write_clipped_residuals(x, y, np.array([weight]), 4096.0, scratch)
         assert set(scratch.tolist()) == {float(plain)}
     assert told >= 10
 

@@ -15,7 +15,7 @@ from sfumato.data.table import TablePublic
 from sfumato.mechanisms.deep_point import DeepPoint, NestedBoxes, choose_level
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, PureDP, Unpriced
-from sfumato.regression.batches import GRID, dealt, to_grid
+from sfumato.regression.batches import GRID, deal_rows, to_grid
 from sfumato.regression.estimator import Setting
 from sfumato.regression.tukey import FAILED, TukeyEM, TukeyEstimator
 from tests.method_suite import AuditSuite, MethodSuite
@@ -259,7 +259,7 @@ def test_one_row_more_changes_one_batch_wherever_it_stands():
             row = generator.integers(-1, 2, (1, 2)).astype(np.int16)
             more = np.concatenate([rows[:place], row, rows[place:]])
             here, there = (
-                Counter((*r.tolist(), b) for r, b in zip(t, dealt(t, 7), strict=True))
+                Counter((*r.tolist(), b) for r, b in zip(t, deal_rows(t, 7), strict=True))
                 for t in (rows, more)
             )
             assert (here - there).total() == 0 and (there - here).total() == 1
@@ -267,7 +267,7 @@ def test_one_row_more_changes_one_batch_wherever_it_stands():
 
 def test_equal_rows_go_to_different_batches_and_few_words_collide(monkeypatch):
     rows = np.zeros((3000, 3), dtype=np.int16)
-    counts = np.bincount(dealt(rows, 30), minlength=30)
+    counts = np.bincount(deal_rows(rows, 30), minlength=30)
     # Each batch gets 100 ± 10 rows; within six standard deviations but once in 10⁶.
     assert (np.abs(counts - 100) < 60).all()
     from sfumato.regression import batch_kernels
@@ -276,7 +276,7 @@ def test_equal_rows_go_to_different_batches_and_few_words_collide(monkeypatch):
     # All rows share one word: their numbers decide, and one more still changes one batch.
     monkeypatch.setattr(batch_kernels, "keys", lambda rows, found: found.fill(5))
     here, there = (
-        Counter((*r.tolist(), b) for r, b in zip(t, dealt(t, 7), strict=True))
+        Counter((*r.tolist(), b) for r, b in zip(t, deal_rows(t, 7), strict=True))
         for t in (mixed[:-1], mixed[::-1])
     )
     assert (here - there).total() == 0 and (there - here).total() == 1

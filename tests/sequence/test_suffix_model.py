@@ -7,10 +7,16 @@ from hypothesis import strategies as st
 
 from sfumato import noise
 from sfumato.sequence.context_tree import ContextTree
-from sfumato.sequence.generation import extended, generate
+from sfumato.sequence.generation import extend_model, generate
 from sfumato.sequence.model import most_frequent
 from sfumato.sequence.suffix_model import SuffixModel
-from sfumato.sequence.suffix_tree import Noisy, clipped, combined, on_simplex, shrunk
+from sfumato.sequence.suffix_tree import (
+    Noisy,
+    clip_histograms,
+    combine_histograms,
+    on_simplex,
+    shrink_histograms,
+)
 
 A, B, START = 0, 1, 2
 
@@ -151,11 +157,11 @@ def test_what_was_cut_is_counted_again_as_far_as_sequences_were_cut():
     # Of 100 sequences over one symbol half end after each; three were kept of each.
     children = tree_of([1], alphabet=1).children()
     closed = SuffixModel(children, np.array([[100.0, 100.0], [50.0, 50.0], [50.0, 50.0]]))
-    assert extended(closed, 3, noise.generator(1)).symbols[0] == 100
+    assert extend_model(closed, 3, noise.generator(1)).symbols[0] == 100
     # 50 + 25 + 12.5 symbols and the ends 50 + 25 (of length 0 and 1 and 2): 12.5 are cut open.
     root, start = [87.5, 87.5], [50.0, 50.0]
     cut = SuffixModel(children, np.array([root, [37.5, 37.5], start]))
-    assert extended(cut, 3, noise.generator(1)).symbols[0] == pytest.approx(100, rel=0.02)
+    assert extend_model(cut, 3, noise.generator(1)).symbols[0] == pytest.approx(100, rel=0.02)
 
 
 def test_projection_keeps_totals_and_leaves_nothing_negative():
@@ -169,9 +175,11 @@ def test_without_noise_nothing_is_shrunk():
     tree = tree_of([1], [1, 1], [0, 1, 0, 0])
     generator = np.random.default_rng(5)
     leaves = generator.integers(0, 50, (int(tree.leaves().sum()), 3)).astype(float)
-    counts, variances = combined(tree, Noisy(leaves, 0.0), [])
-    np.testing.assert_allclose(shrunk(tree, counts, variances), tree.summed(leaves), atol=1e-9)
-    np.testing.assert_allclose(clipped(tree, leaves), tree.summed(leaves))
+    counts, variances = combine_histograms(tree, Noisy(leaves, 0.0), [])
+    np.testing.assert_allclose(
+        shrink_histograms(tree, counts, variances), tree.summed(leaves), atol=1e-9
+    )
+    np.testing.assert_allclose(clip_histograms(tree, leaves), tree.summed(leaves))
 
 
 def test_combining_agrees_with_least_squares():
@@ -182,7 +190,7 @@ def test_combining_agrees_with_least_squares():
         Noisy(generator.normal(size=(1, 3)), 0.5),
         Noisy(generator.normal(size=(1, 3)), 2.0),
     ]
-    found, variances = combined(tree, Noisy(leaves, 1.0), upper)
+    found, variances = combine_histograms(tree, Noisy(leaves, 1.0), upper)
     # Every node as a sum of leaves, and the measurements that there are of it.
     design = tree.summed(np.eye(len(leaves)))
     split = np.flatnonzero(~tree.leaves())
@@ -203,10 +211,10 @@ def test_shrinking_beats_clipping_where_contexts_are_alike():
     errors = {"clip": 0.0, "shrink": 0.0}
     for _ in range(5):
         noisy = truth + generator.laplace(scale=30, size=truth.shape)
-        counts, variances = combined(tree, Noisy(noisy, 30 * np.sqrt(2)), [])
+        counts, variances = combine_histograms(tree, Noisy(noisy, 30 * np.sqrt(2)), [])
         for name, found in (
-            ("clip", clipped(tree, noisy)),
-            ("shrink", shrunk(tree, counts, variances)),
+            ("clip", clip_histograms(tree, noisy)),
+            ("shrink", shrink_histograms(tree, counts, variances)),
         ):
             leaves = found[tree.leaves()]
             shares = leaves / np.maximum(leaves.sum(axis=1, keepdims=True), 1e-9)

@@ -7,7 +7,7 @@ import sfumato as sf
 from sfumato import noise
 from sfumato.data.points import Points, PointsPublic
 from sfumato.privacy.record import record, replay
-from sfumato.spatial.adaptive_grid import COARSE, FINE, MOST_CELLS, AdaptiveGrid, combined
+from sfumato.spatial.adaptive_grid import COARSE, FINE, MOST_CELLS, AdaptiveGrid, combine_levels
 from sfumato.spatial.grid_cells import NestedCells
 from sfumato.spatial.grid_size import SIZE
 from tests.spatial.grid_suite import (
@@ -52,7 +52,7 @@ def test_boxes_are_counted_in_proportion_to_area(columns, rows, seed):
 def test_sub_cells_stand_where_the_engine_counts_them():
     data = points(made(300))
     inner = np.array([[1, 3], [2, 4], [5, 1]])
-    counts = data.counts.nested((3, 2), inner)
+    counts = data.counts.count_nested((3, 2), inner)
     cells = NestedCells(data.public.bounds, inner, counts)
     values = made(300)
     inside = (values[:, None, :] >= cells.boxes[None, :, :, 0]) & (
@@ -79,7 +79,7 @@ def test_both_levels_are_combined_by_least_squares():
     matrix = np.concatenate([rows * first, np.eye(5) * second])
     target = np.concatenate([coarse.reshape(-1) * first, fine * second])
     expected = np.linalg.lstsq(matrix, target, rcond=None)[0]
-    np.testing.assert_allclose(combined(coarse, inner, fine, noises), expected)
+    np.testing.assert_allclose(combine_levels(coarse, inner, fine, noises), expected)
 
 
 def test_the_published_rule_makes_the_grids():
@@ -115,7 +115,7 @@ def test_how_cells_are_cut_depends_on_noisy_counts_alone():
 def test_with_a_huge_epsilon_the_truth_comes_out():
     data = points(made(500))
     release = AdaptiveGrid(epsilon=1000).release(data)
-    exact = data.counts.nested(release.cells.inner.shape, release.cells.inner)
+    exact = data.counts.count_nested(release.cells.inner.shape, release.cells.inner)
     np.testing.assert_allclose(release.cells.counts, exact, atol=1e-6)
     assert release.cells.inner.max() > release.cells.inner.min()
 

@@ -11,7 +11,14 @@ from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.partition import DyadicPartition
 from sfumato.privacy.record import record
 from sfumato.spatial.bucket_cells import BucketCells, Buckets, hilbert_order
-from sfumato.spatial.dawa import DAWA, PARTITION, USAGE_BITS, level_shares, used_nodes, workload
+from sfumato.spatial.dawa import (
+    DAWA,
+    PARTITION,
+    USAGE_BITS,
+    count_used_nodes,
+    level_shares,
+    workload,
+)
 from tests.spatial.grid_suite import GridMethodSuite, ReplacedGridMethodSuite, by_hand, made, points
 
 
@@ -82,7 +89,7 @@ def test_nodes_used_by_the_workload_are_counted():
             full = sums[level] == 2 ** (tree.height - level)
             above = np.repeat(sums[level - 1] == 2 * 2 ** (tree.height - level), 2)
             expected[level] += int((full & ~above).sum() if level else full.sum())
-    assert used_nodes(tree, buckets) == [number << USAGE_BITS for number in expected]
+    assert count_used_nodes(tree, buckets) == [number << USAGE_BITS for number in expected]
 
 
 @settings(max_examples=50, deadline=None)

@@ -16,7 +16,7 @@ from sfumato.spatial.grid_size import (
     SIZE,
     even_shape,
     largest_side,
-    rounded_root,
+    round_root,
     uniform_side,
 )
 from sfumato.spatial.hierarchical_grid import HierarchicalGrid
@@ -109,10 +109,10 @@ def test_cells_tile_the_domain_and_are_written_protected():
 @given(st.integers(0, 10**30), st.integers(1, 10**9), st.integers(1, 8))
 def test_roots_are_exact(numerator, denominator, degree):
     value = Fraction(numerator, denominator)
-    root = rounded_root(value, degree)
+    root = round_root(value, degree)
     half = Fraction(1, 2)
     assert max(root - half, 0) ** degree <= value < (root + half) ** degree
-    down = rounded_root(value, degree, down=True)
+    down = round_root(value, degree, down=True)
     assert down**degree <= value < (down + 1) ** degree
 
 

@@ -21,7 +21,7 @@ from sfumato.privacy.program import DoesNotFollow, Start
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.saved import load, verify
 from sfumato.privacy.transcript import Transcript
-from sfumato.tabular.bin_tree import CodeTree, pruned
+from sfumato.tabular.bin_tree import CodeTree, prune
 from sfumato.tabular.binned_model import BinnedModel, Bins
 from sfumato.tabular.binning import Part, choose_bins, labels_of
 from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
@@ -145,10 +145,10 @@ def test_halves_tile_the_codes_at_every_level():
         levels.append(np.ones(len(nodes), dtype=bool))
         nodes, _ = tree.descend(nodes, levels[-1])
     inner = tree.inner(levels)
-    assert pruned(tree, inner, 10**6) == [(code, code + 1) for code in range(37)]
+    assert prune(tree, inner, 10**6) == [(code, code + 1) for code in range(37)]
     assert tree.levels == 6 and tree.fan_out == 2
     for most in range(1, 38):
-        leaves = pruned(tree, inner, most)
+        leaves = prune(tree, inner, most)
         assert leaves[0][0] == 0 and leaves[-1][1] == 37
         assert all(one[1] == two[0] for one, two in pairwise(leaves))
         assert len(leaves) == max(most, 2)
@@ -157,9 +157,9 @@ def test_halves_tile_the_codes_at_every_level():
 def test_the_deepest_splits_are_taken_back_first():
     tree = CodeTree(np.arange(8))
     inner = tree.inner(levels([True], [True, True], [True, False, False, False]))
-    assert pruned(tree, inner, 5) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 8)]
-    assert pruned(tree, inner, 4) == [(0, 2), (2, 4), (4, 6), (6, 8)]
-    assert pruned(tree, inner, 3) == [(0, 4), (4, 6), (6, 8)]
+    assert prune(tree, inner, 5) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 8)]
+    assert prune(tree, inner, 4) == [(0, 2), (2, 4), (4, 6), (6, 8)]
+    assert prune(tree, inner, 3) == [(0, 4), (4, 6), (6, 8)]
 
 
 def test_a_taxonomy_is_followed_as_it_is_declared():
@@ -176,7 +176,7 @@ def test_a_taxonomy_is_followed_as_it_is_declared():
     below = root.descend(np.array([True]))
     assert below.nodes.tolist() == [[0, 3]] and below.answer(data).scores.tolist() == [11]
     inner = tree.inner(levels([True], [False]))
-    assert tree.grouped(pruned(tree, inner, 9)).tolist() == [0, 0, 2, 0, 1]
+    assert tree.group_codes(prune(tree, inner, 9)).tolist() == [0, 0, 2, 0, 1]
 
 
 def test_scores_are_the_records_below_and_fall_with_depth():
@@ -416,10 +416,10 @@ def test_small_columns_are_left_as_they_are():
     public = TablePublic.of(
         sf.Schema.from_dict({"a": (0, 31), "b": (0, 32), "c": [str(i) for i in range(99)]})
     )
-    assert list(sf.Independent(epsilon=1, binner="privtree").binned(public)) == [1]
-    assert list(sf.Independent(epsilon=1, binner="uniform").binned(public)) == [1]
-    assert not sf.Independent(epsilon=1, binner="uniform", bins=33).binned(public)
-    assert not sf.Independent(epsilon=1).binned(public)
+    assert list(sf.Independent(epsilon=1, binner="privtree").columns_to_bin(public)) == [1]
+    assert list(sf.Independent(epsilon=1, binner="uniform").columns_to_bin(public)) == [1]
+    assert not sf.Independent(epsilon=1, binner="uniform", bins=33).columns_to_bin(public)
+    assert not sf.Independent(epsilon=1).columns_to_bin(public)
 
 
 @pytest.mark.parametrize("binner", ["uniform", "quantile", "privtree"])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.mechanisms.graphical.growth_kernels import grown_cells
+from sfumato.mechanisms.graphical.growth_kernels import count_grown_cells
 from sfumato.tabular.candidates import candidate_pool, joinable_sets
 
 
@@ -67,7 +67,7 @@ def test_what_can_be_joined_is_what_leaves_the_model_small(sizes, joined, most):
         inside = [column for column in columns if column < len(sizes)]
         near[np.ix_(inside, inside)] = True
     pool = candidate_pool(tuple(sizes), 1e3, most_sets=200, most_cells=10**6)
-    cells = grown_cells(near, np.array(sizes, dtype=float), *pool.members)
+    cells = count_grown_cells(near, np.array(sizes, dtype=float), *pool.members)
     offered = joinable_sets(near, pool, most)
     assert offered.tolist() == np.flatnonzero(cells <= most).tolist()
     assert joinable_sets(near, pool, most) is offered

@@ -278,7 +278,7 @@ def test_with_a_large_epsilon_the_rule_is_learnt(method, worst):
 @pytest.mark.parametrize("rows", [0, 1, 2])
 def test_every_table_is_taken(columns, rows, relation):
     schema = Schema.from_dict(columns, relation=relation)
-    table = TablePublic.of(schema).made_up(rows, noise.generator(1))
+    table = TablePublic.of(schema).make_synthetic(rows, noise.generator(1))
     positive = [table.public.labels("left")[-1]]
     for method in (
         Majority(epsilon=1, target="left", positive=positive),
@@ -287,7 +287,7 @@ def test_every_table_is_taken(columns, rows, relation):
         PrivGene(epsilon=1, target="left", positive=positive, rounds=2, population=4, parents=2),
     ):
         release = method.release(table)
-        frame = table.public.made_up(3, noise.generator(2))
+        frame = table.public.make_synthetic(3, noise.generator(2))
         codes = [frame.counts.codes(column) for column in release.task.features.columns]
         decided = release.decide(np.stack(codes, axis=1) if codes else np.zeros((3, 0), dtype=int))
         assert decided.shape == (3,)
@@ -368,7 +368,7 @@ class TestFeatures:
 
     def test_no_record_is_longer_than_one_and_most_are_nearly_so(self):
         public, task = self.task()
-        table = public.made_up(500, noise.generator(4))
+        table = public.make_synthetic(500, noise.generator(4))
         examples = Labelled(Records(task)).answer(table)
         squares = (examples.rows().astype(object) ** 2).sum(axis=1)
         assert max(squares) <= 2**32

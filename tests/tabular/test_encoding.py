@@ -106,9 +106,9 @@ def test_levels_follow_the_taxonomy_and_the_bins():
 def test_derived_columns_are_counted_without_being_made(name):
     schema = Schema.from_dict({"a": (0, 4), "b": (0, 16, 4), "c": ["x"]})
     public = TablePublic.of(schema)
-    table = public.made_up(300, np.random.default_rng(2))
+    table = public.make_synthetic(300, np.random.default_rng(2))
     derived = Encoding.of(name, public)
-    view = table.counts.recoded(derived.recodings)
+    view = table.counts.recode(derived.recodings)
     assert view.sizes == derived.sizes
     codes = np.stack([table.counts.codes(c) for c in range(3)], axis=1)
     rows = derived.encode(codes)

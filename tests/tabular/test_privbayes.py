@@ -238,10 +238,10 @@ def test_gaussian_tables_are_sized_by_their_mean_noise():
 
 
 def test_growth_is_cut_back_by_public_sizes_alone():
-    assert DegreeGrowth.capped(16, 6).degree == 6
-    assert DegreeGrowth.capped(5, 30).degree == 4
-    assert DegreeGrowth.capped(60, 6).degree < 3
-    assert CellGrowth.capped(((16,),) * 40, 2**30).limit < 2**22
+    assert DegreeGrowth.cap_growth(16, 6).degree == 6
+    assert DegreeGrowth.cap_growth(5, 30).degree == 4
+    assert DegreeGrowth.cap_growth(60, 6).degree < 3
+    assert CellGrowth.cap_growth(((16,),) * 40, 2**30).limit < 2**22
 
 
 def test_where_there_are_too_many_sets_of_parents_some_maximal_ones_are_offered():
@@ -253,7 +253,7 @@ def test_where_there_are_too_many_sets_of_parents_some_maximal_ones_are_offered(
         assert some == structure._some_of(levels, limit, 30)
         held = {column for places in some for column, _ in places}
         assert held == set(range(len(levels)))
-    wide = CellGrowth.capped(((8, 4, 2),) * 70, 64)
+    wide = CellGrowth.cap_growth(((8, 4, 2),) * 70, 64)
     found = wide.candidates([Node(column, ()) for column in range(40)])
     assert len(set(found)) == len(found) < 2**14
     assert found == wide.candidates([Node(column, ()) for column in range(40)])

@@ -104,7 +104,7 @@ def test_listing_sums_and_an_axis_of_sums_agree():
     for columns in (1, 2, 5, 8, 16):
         for largest in (2, 6, 90):
             for table in generator.integers(0, largest, (20, 2, columns)):
-                parts = score_kernels._ordered(table)
+                parts = score_kernels._order_columns(table)
                 assert score_kernels._least_by_listing(*parts) == score_kernels._least_by_axis(
                     *parts
                 )

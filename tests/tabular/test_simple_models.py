@@ -7,7 +7,7 @@ from sfumato.tabular.simple_models import (
     DenseModel,
     ProductModel,
     SignedModel,
-    clipped,
+    clip_counts,
     probabilities,
     spread,
     sum_to,
@@ -70,7 +70,7 @@ def test_signed_tables_are_clipped_after_they_are_summed():
 
 
 def test_repairs_without_mass_are_uniform():
-    np.testing.assert_allclose(clipped(np.array([-1.0, -2.0]), 4.0), [2, 2])
+    np.testing.assert_allclose(clip_counts(np.array([-1.0, -2.0]), 4.0), [2, 2])
     for total in (0.0, -3.0):
         np.testing.assert_allclose(probabilities(np.array([5.0, -2.0]), total), [0.5, 0.5])
     np.testing.assert_allclose(probabilities(np.array([3.0, 1.0, -2.0]), 3.0), [5 / 6, 1 / 6, 0])

@@ -14,7 +14,7 @@ from sfumato.data.table import TablePublic
 from sfumato.privacy.saved import load, verify
 from sfumato.tabular.dependence import joins, pairs_of
 from sfumato.tabular.model import Network, Part
-from sfumato.tabular.pictures import places, separated
+from sfumato.tabular.pictures import places, separate_boxes
 from sfumato.tabular.synthetic import MOST_ROWS, NoisyTable, SyntheticTable
 from tests.tabular import tables
 from tests.tabular.fixed import FixedModel, FixedSynthesis
@@ -319,7 +319,7 @@ def test_nodes_of_a_path_are_laid_out_along_it():
 
 def test_boxes_are_pushed_apart():
     halves = np.full((5, 2), (3.0, 1.0))
-    spots = separated(np.array([[0.0, 0], [0, 0], [1, 0.5], [1, 1], [40, 40]]), halves)
+    spots = separate_boxes(np.array([[0.0, 0], [0, 0], [1, 0.5], [1, 1], [40, 40]]), halves)
     apart = np.abs(spots[:, None] - spots[None, :]) + 10 * np.eye(5)[:, :, None]
     assert ((apart[:, :, 0] > 5.99) | (apart[:, :, 1] > 1.99)).all()
     assert spots[4].tolist() == [40, 40]

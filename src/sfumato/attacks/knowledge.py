@@ -94,11 +94,11 @@ def learnt(
     values = sensitive.groups[table.counts.codes(sensitive.column)]
     columns = {item.column: item for item in (sensitive, *unknown)}
     priors = {
-        column: _shares(told(_counted(item.groups[table.counts.codes(column)], item.size)))
+        column: _shares(told(_count_places(item.groups[table.counts.codes(column)], item.size)))
         for column, item in columns.items()
     }
-    errors = told(_counted(truth * many + output, many * many)).reshape(many, many)
-    joint = told(_counted(values * many + truth, sensitive.size * many))
+    errors = told(_count_places(truth * many + output, many * many)).reshape(many, many)
+    joint = told(_count_places(values * many + truth, sensitive.size * many))
     return Knowledge(
         priors=priors,
         confusion=np.apply_along_axis(_shares, 0, errors),
@@ -115,7 +115,7 @@ def _edges(model: Additive, truths: Floats, outputs: int) -> Floats:
     return np.unique(np.quantile(truths, shares)) if truths.size else np.zeros(0)
 
 
-def _counted(places: NDArray[np.intp], size: int) -> Integers64:
+def _count_places(places: NDArray[np.intp], size: int) -> Integers64:
     return np.bincount(places, minlength=size).astype(np.int64)
 
 

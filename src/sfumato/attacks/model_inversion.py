@@ -21,7 +21,7 @@ from sfumato.attacks.knowledge import Knowledge, Values, learnt, outputs_of
 from sfumato.attacks.outcome import Inversion, InversionOutcome, Quality
 from sfumato.data.table import Table, TablePublic, with_rows, without_columns
 from sfumato.evaluate.classifiers import mistakes
-from sfumato.evaluate.paired_counts import released_columns
+from sfumato.evaluate.paired_counts import keep_released_columns
 from sfumato.evaluate.regression import ClassErrors, evaluate
 from sfumato.noise.exact import exact
 from sfumato.privacy.loss import Number
@@ -234,8 +234,8 @@ class ModelInversion:
             unknown=tuple(names[item.column] for item in attacker.unknown),
             source=self.pi,
             quality=Quality(what, quality, without),
-            guesses=attacker.tried(_answered(table, release)),
-            others=() if others is None else attacker.tried(_answered(others, release)),
+            guesses=attacker.tried(_keep_answered(table, release)),
+            others=() if others is None else attacker.tried(_keep_answered(others, release)),
             parts=attacker.sensitive.labels if attacker.sensitive.cut else (),
             target_parts=_target_parts(attacker, release),
         )
@@ -259,7 +259,7 @@ class ModelInversion:
             does not takes it at its word.
         """
         attacker = self.attacker(table, release, public=public)
-        return attacker.guesses(_answered(table, release), errors=errors)
+        return attacker.guesses(_keep_answered(table, release), errors=errors)
 
     def attacker(
         self,
@@ -272,7 +272,7 @@ class ModelInversion:
         model = additive(release)
         if (self.pi == "public") != (public is not None):
             raise ValueError("pi='public' needs the public table, and only then is there one")
-        source = _answered(table if public is None else public, release)
+        source = _keep_answered(table if public is None else public, release)
         sensitive, unknown = self._columns(release.public, model.target, tuple(model.tables))
         knowledge = learnt(
             model,
@@ -308,9 +308,9 @@ class ModelInversion:
         return sensitive, tuple(Values.of(public, c, self.values) for c in hidden)
 
 
-def _answered(table: Table, release: RegressionModel | Classifier) -> Table:
+def _keep_answered(table: Table, release: RegressionModel | Classifier) -> Table:
     """Return the records whose target is not missing. Private."""
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     column = table.public.schema.index(release.target)
     coding = table.public.schema.columns[column].coding
     if isinstance(release, Classifier) or release.positive is not None:

@@ -217,7 +217,7 @@ class InversionOutcome:
             )
         return (
             f"Somebody who has the model, and knows of a person {self.target}"
-            f"{_listed(self.known)}, guesses {self.sensitive} right for {_share(best)} of the "
+            f"{_list_names(self.known)}, guesses {self.sensitive} right for {_share(best)} of the "
             f"records; always naming the most frequent value is right for {_share(guess)}."
         )
 
@@ -275,7 +275,7 @@ def _share(item: Inversion) -> str:
     return f"{item.right:.1%} ± {100 * item.margin:.1f}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     """Return a few further names in words, or how many there are."""
     if len(names) <= 3:
         return "".join(f" and {name}" for name in names)

@@ -26,7 +26,7 @@ def points_of(public: PointsPublic, places: Sequence[Sequence[int]]) -> Points:
     return Points._of(own, TakenPoints(MemoryPoints(grid, public.axes), 0))
 
 
-def _mixed(public: PointsPublic, points: int) -> list[Place]:
+def _mix_points(public: PointsPublic, points: int) -> list[Place]:
     """Return points that run through the halves of every axis, out of step and at all depths."""
     top = 1 << public.bits
     return [
@@ -43,9 +43,9 @@ def point_pairs(public: PointsPublic) -> list[Pair]:
     """
     first = [0] * public.dimensions
     last = [(1 << public.bits) - 1] * public.dimensions
-    mixed = _mixed(public, 12)
+    mixed = _mix_points(public, 12)
     if public.relation is Relation.REPLACE_ONE:
-        return _replaced(public, first, last, mixed)
+        return _replace_one(public, first, last, mixed)
     unit = public.contribution
     added = [
         ("empty, and one", [], [last] * unit),
@@ -54,7 +54,7 @@ def point_pairs(public: PointsPublic) -> list[Pair]:
         ("mixed, and one", mixed, [last] * unit),
     ]
     if unit > 1:
-        spread = _mixed(public, unit)
+        spread = _mix_points(public, unit)
         added.append(("all in one place, and one person all over", [first] * 8, spread))
     return [
         Pair(name, points_of(public, here), points_of(public, here + more))
@@ -62,7 +62,7 @@ def point_pairs(public: PointsPublic) -> list[Pair]:
     ]
 
 
-def _replaced(public: PointsPublic, first: Place, last: Place, mixed: list[Place]) -> list[Pair]:
+def _replace_one(public: PointsPublic, first: Place, last: Place, mixed: list[Place]) -> list[Pair]:
     """Return pairs of which one point was moved."""
     moved = [
         ("one point, moved to the far corner", [first], [last]),

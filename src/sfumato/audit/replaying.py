@@ -128,7 +128,7 @@ def _compare(
     for step in script:
         if not math.isfinite(step.log_probability()):
             findings.fault(f"{step.label!r} said what its own law calls impossible")
-    realised = _realised(method, pair, script, mirror)
+    realised = _realised_loss(method, pair, script, mirror)
     if math.isnan(realised):
         realised = math.inf
     findings.largest = max(findings.largest, realised)
@@ -162,7 +162,7 @@ def _figure(loss: Loss) -> float:
     return float(loss.rho if isinstance(loss, ZCDP) else loss.epsilon)
 
 
-def _realised(method: Any, pair: Pair, script: Recording, mirror: Recording) -> float:
+def _realised_loss(method: Any, pair: Pair, script: Recording, mirror: Recording) -> float:
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
     Under pure loss it is the exact log-ratio. Under zCDP no single transcript has a loss to be

@@ -89,7 +89,7 @@ class AuditResult:
     @property
     def excess(self) -> float:
         """By how much the loss shown exceeds the promise, at the δ where it does so most."""
-        return max(shown - promised_at(self.claims, delta) for delta, shown in self._points)
+        return max(shown - promised_epsilon(self.claims, delta) for delta, shown in self._points)
 
     @property
     def _points(self) -> tuple[tuple[float, float], ...]:
@@ -106,9 +106,9 @@ class AuditResult:
         percent = f"{100 * self.confidence:.6g} %"
         if self.refuted:
             delta, shown = max(
-                self._points, key=lambda point: point[1] - promised_at(self.claims, point[0])
+                self._points, key=lambda point: point[1] - promised_epsilon(self.claims, point[0])
             )
-            promised = promised_at(self.claims, delta)
+            promised = promised_epsilon(self.claims, delta)
             return (
                 f"REFUTED at {percent}: {self.claimed} is promised, that is a loss of at most "
                 f"{promised:.4g} at δ = {delta:g}, but {shown:.4g} is shown on the pair "
@@ -141,7 +141,7 @@ class AuditResult:
         }
 
 
-def promised_at(claims: Sequence[Loss], delta: float) -> float:
+def promised_epsilon(claims: Sequence[Loss], delta: float) -> float:
     """Return the smallest ε that the claims together promise at a given δ."""
     promised = math.inf
     for claim in claims:
@@ -338,7 +338,7 @@ def _test(
 ) -> AuditResult:
     """Choose the event on the second quarters and test it on the second halves."""
     chosen, threshold, best = "", 0.0, -math.inf
-    promises = {point: promised_at(claims, point) for point in {delta, *CURVE}}
+    promises = {point: promised_epsilon(claims, point) for point in {delta, *CURVE}}
     promises = {point: promised for point, promised in promises.items() if promised < math.inf}
     for name, (here, there) in scores.choice.items():
         # At the δ where it counts most: a zero-concentrated promise shows best at a large one.

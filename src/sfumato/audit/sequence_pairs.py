@@ -24,7 +24,7 @@ def sequences_of(public: SequencesPublic, codes: Sequence[Sequence[int]]) -> Seq
     return Sequences._of(engine, replace(public, rows=engine.rows) if counted else public, 0)
 
 
-def _mixed(symbols: int, count: int) -> list[Codes]:
+def _mix_sequences(symbols: int, count: int) -> list[Codes]:
     """Return sequences of lengths from 0 that run through the symbols, out of step."""
     return [
         [(place * (row + 1) + row) % symbols for place in range(row % 6)] for row in range(count)
@@ -41,7 +41,7 @@ def sequence_pairs(public: SequencesPublic) -> list[Pair]:
     first, last = [0, 0], [symbols - 1]
     long, other = [symbols - 1] * LONG, [0] * LONG
     through = [place % symbols for place in range(max(4, min(symbols, LONG)))]
-    mixed = _mixed(symbols, 12)
+    mixed = _mix_sequences(symbols, 12)
 
     def made(name: str, here: list[Codes], there: list[Codes]) -> Pair:
         return Pair(name, sequences_of(public, here), sequences_of(public, there))

@@ -24,7 +24,7 @@ def table_of(public: TablePublic, rows: Sequence[Sequence[int]]) -> Table:
     return Table._of(public.schema, Taken(CodeTable(columns, public.sizes), 0))
 
 
-def _mixed(public: TablePublic, rows: int) -> list[list[int]]:
+def _mix_rows(public: TablePublic, rows: int) -> list[list[int]]:
     """Return rows that run through the codes of every column, out of step."""
     return [
         [(row * (number + 1)) % size for number, size in enumerate(public.sizes)]
@@ -39,7 +39,7 @@ def table_pairs(public: TablePublic) -> list[Pair]:
     """
     first = [0] * len(public.sizes)
     last = [size - 1 for size in public.sizes]
-    mixed = _mixed(public, 12)
+    mixed = _mix_rows(public, 12)
     if public.relation is Relation.REPLACE_ONE:
         return [
             Pair("one row, replaced", table_of(public, [first]), table_of(public, [last])),

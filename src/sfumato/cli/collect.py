@@ -59,13 +59,13 @@ def plan(
 ) -> None:
     """Show the privacy loss and the margin of each question. Reads no answers."""
     with answering(as_json) as screen:
-        from sfumato.local.survey_plan import planned
+        from sfumato.local.survey_plan import plan_survey
 
         if out is not None and out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; a survey file is never overwritten")
         asked = _read_questionnaire(file)
         many = asked.respondents if respondents is None else respondents
-        found = planned(asked.survey(), many)
+        found = plan_survey(asked.survey(), many)
         document = _plan_document(found, margin)
         if out is not None:
             document["written"] = str(found.survey.save(out))

@@ -81,13 +81,13 @@ def refuse_others(path: Path, document: Mapping[str, Any], known: Iterable[str])
 
 def lines_of(name: str, entries: Mapping[str, Any]) -> list[str]:
     """Return a section as lines of TOML; what is `None` is left out."""
-    from sfumato.data.toml import written_value
+    from sfumato.data.toml import write_value
 
     lines = [f"[{name}]"]
     for key, value in entries.items():
         if value is not None:
             bare = key.isidentifier() and key.isascii()
-            lines.append(f"{key if bare else written_value(key)} = {written_value(value)}")
+            lines.append(f"{key if bare else write_value(key)} = {write_value(value)}")
     return lines
 
 

@@ -63,7 +63,7 @@ def schema(
     """Draft a schema by reading the data. It is not public until you have confirmed it."""
     with answering(as_json) as screen:
         from sfumato.data.schema import Schema
-        from sfumato.data.toml import written
+        from sfumato.data.toml import write_schema
 
         refuse_taken(out)
         with screen.working(f"reading {file.name}"):
@@ -78,7 +78,7 @@ def schema(
         screen.answer(
             _document(draft, out),
             # As it would be in the file.
-            lambda console: None if out else console.out(written(draft), highlight=False),
+            lambda console: None if out else console.out(write_schema(draft), highlight=False),
         )
 
 

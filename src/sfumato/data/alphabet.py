@@ -131,13 +131,13 @@ class Alphabet:
         """Return the codes of whole numbers."""
         if self.text:
             return np.full(len(values), WRONG_TYPE, dtype=np.int32)
-        return _looked_up(values, np.array(self.symbols, dtype=np.int64))
+        return _look_up(values, np.array(self.symbols, dtype=np.int64))
 
     def of_characters(self, text: str) -> Codes:
         """Return the codes of the characters of a text."""
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         symbols = [ord(str(symbol)) for symbol in self.symbols]
-        return _looked_up(points, np.array(symbols, dtype=np.int64))
+        return _look_up(points, np.array(symbols, dtype=np.int64))
 
     def of_texts(self, values: pl.Series) -> Codes:
         """Return the codes of a column of text."""
@@ -175,12 +175,12 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
-def _looked_up(values: NDArray[Any], symbols: NDArray[np.int64]) -> Codes:
+def _look_up(values: NDArray[Any], symbols: NDArray[np.int64]) -> Codes:
     """Return at which place each number stands among the symbols."""
     if values.dtype == np.uint64:
         # Numbers of 2^63 and more are no symbols, and no comparison may round them.
         beyond = values > np.uint64(WHOLE.max)
-        found = _looked_up(np.where(beyond, 0, values).astype(np.int64), symbols)
+        found = _look_up(np.where(beyond, 0, values).astype(np.int64), symbols)
         found[beyond] = UNKNOWN
         return found
     if not len(values):

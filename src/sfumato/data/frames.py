@@ -60,7 +60,7 @@ def _is_lazy(source: Any) -> bool:
     return hasattr(source, "collect_schema") and hasattr(source, "collect")
 
 
-def _wrapped(source: Any) -> Any:
+def _wrap_frame(source: Any) -> Any:
     """Return a frame behind Narwhals' face; a lazy one is run once."""
     import narwhals as nw
     import polars as pl
@@ -104,7 +104,7 @@ def names_of(source: Any) -> list[str]:
     elif hasattr(source, "columns"):
         names = source.columns
     else:
-        names = _wrapped(source).columns
+        names = _wrap_frame(source).columns
     return [str(name) for name in names]
 
 
@@ -127,7 +127,7 @@ def columns_of(source: Any, names: Sequence[str] | None = None) -> dict[str, pl.
         labels = {str(label): label for label in source.columns}
         wanted = labels if names is None else names
         return {name: column_of(source[labels[name]], name) for name in wanted}
-    frame = _wrapped(source)
+    frame = _wrap_frame(source)
     wanted_names = list(frame.columns) if names is None else list(names)
     return {name: column_of(frame.get_column(name).to_native(), name) for name in wanted_names}
 

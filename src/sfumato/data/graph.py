@@ -92,8 +92,8 @@ class Graph(ShowsPublic):
 
     def _take(self, ends: Ends, nodes: Nodes, rows_about: int | None) -> None:
         columns = (Names.read(ends.left), Names.read(ends.right))
-        public = _declared(ends, columns, nodes, rows_about)
-        pairs = _coded(ends, columns, public)
+        public = _declare_public(ends, columns, nodes, rows_about)
+        pairs = _code_ends(ends, columns, public)
         loops = pairs[:, 0] == pairs[:, 1]
         graph = MemoryGraph(pairs[~loops], nodes=public.nodes)
         kept = len(pairs) - int(loops.sum())
@@ -196,7 +196,7 @@ def read_graph(
     return graph
 
 
-def _declared(
+def _declare_public(
     ends: Ends, columns: tuple[Names, Names], nodes: Nodes, rows_about: int | None
 ) -> GraphPublic:
     """Return the public part that the arguments declare."""
@@ -236,7 +236,7 @@ def _own_labels(names: Iterable[Any]) -> Labels:
     return labels_in(found)
 
 
-def _coded(ends: Ends, columns: tuple[Names, Names], public: GraphPublic) -> Any:
+def _code_ends(ends: Ends, columns: tuple[Names, Names], public: GraphPublic) -> Any:
     """Return the numbers of the two nodes of each edge."""
     if public.nodes == 0 and len(ends.left):
         raise DataError(

@@ -139,7 +139,7 @@ class GraphPublic(Public):
             words += " (the nodes were taken from the data and declared public by the custodian)"
         return (words, *super().assumptions())
 
-    def made_up(self, rows: int, generator: Generator) -> Graph:
+    def make_synthetic(self, rows: int, generator: Generator) -> Graph:
         """Return a graph on these nodes with random edges, for rehearsals.
 
         Privacy: a function of what is public and of the generator.

@@ -239,7 +239,7 @@ def _edge_list(path: Path, comment: str, skip_lines: int) -> Ends:
     import polars as pl
 
     def read() -> pl.Series:
-        data = _unpacked(path)
+        data = _unpack(path)
         if not data.strip():
             return pl.Series([], dtype=pl.String)
         # No line holds the separator or a quote, so that each is one field.
@@ -275,7 +275,7 @@ def _edge_list(path: Path, comment: str, skip_lines: int) -> Ends:
     return Ends(left.filter(~skipped), right.filter(~skipped), lines=kept + 1)
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpack(path: Path) -> bytes:
     import gzip
     import lzma
 

@@ -102,7 +102,7 @@ class Points(ShowsPublic):
         elif not is_array(values):
             own = person if isinstance(person, str) else None
             names = [name for name in names_of(values) if name != own]
-        public = _declared(
+        public = _declare_public(
             bounds,
             names=names,
             unit=unit,
@@ -113,7 +113,7 @@ class Points(ShowsPublic):
             outside=outside,
             geographic=geographic,
         )
-        taken = _taken(values, person, public)
+        taken = _take_in(values, person, public)
         self._fill(_with_rows(public, taken), taken)
 
     @classmethod
@@ -208,7 +208,7 @@ def read_points(
         As for `Points`, and for a CSV file that is not strictly one.
     """
     refuse_broken_fork()
-    public = _declared(
+    public = _declare_public(
         bounds,
         names=columns,
         unit=unit,
@@ -233,7 +233,7 @@ def read_points(
     return Points._of(_with_rows(public, taken), taken)
 
 
-def _declared(
+def _declare_public(
     bounds: Bounds,
     *,
     names: str | Sequence[str] | None,
@@ -259,7 +259,7 @@ def _with_rows(public: PointsPublic, taken: TakenPoints) -> PointsPublic:
     return replace(public, rows=taken.points.rows) if replaced else public
 
 
-def _taken(values: Any, person: Any, public: PointsPublic) -> TakenPoints:
+def _take_in(values: Any, person: Any, public: PointsPublic) -> TakenPoints:
     """Take in an array, a frame or a relation."""
     recipe, weaving = public.recipe, public.weaving
     if is_array(values):

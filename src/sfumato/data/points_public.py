@@ -85,12 +85,12 @@ class PointsPublic(Public):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
+        object.__setattr__(self, "bounds", _check_bounds(self.bounds))
         Flag()("geographic", self.geographic)
         names = self.names
         if isinstance(names, list | tuple) and not names:
             names = _default_names(self.dimensions, self.geographic)
-        object.__setattr__(self, "names", _checked_names(names, self.dimensions))
+        object.__setattr__(self, "names", _check_names(names, self.dimensions))
         if self.geographic:
             self._check_earth()
         OneOf(OUTSIDE)("outside", self.outside)
@@ -212,7 +212,7 @@ class PointsPublic(Public):
             found[:, axis, 1] = coding.edge(low[axis] + np.uint64(wide))
         return found
 
-    def made_up(self, rows: int, generator: Generator) -> Points:
+    def make_synthetic(self, rows: int, generator: Generator) -> Points:
         """Return uniformly random points within the bounds, for rehearsals.
 
         Privacy: a function of what is public and of the generator.
@@ -280,7 +280,7 @@ class PointsPublic(Public):
         )
 
 
-def _checked_bounds(bounds: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+def _check_bounds(bounds: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
     """Return bounds as pairs of floats, or say what is wrong with them."""
     try:
         pairs = [tuple(pair) for pair in bounds]
@@ -288,10 +288,10 @@ def _checked_bounds(bounds: Sequence[Sequence[float]]) -> tuple[tuple[float, flo
         raise ValueError("bounds must be one pair (low, high) for each axis") from None
     if not 1 <= len(pairs) <= MOST_DIMENSIONS:
         raise ValueError(f"points have 1 to {MOST_DIMENSIONS} axes; got {len(pairs)} bounds")
-    return tuple(_checked_pair(number, pair) for number, pair in enumerate(pairs, start=1))
+    return tuple(_check_pair(number, pair) for number, pair in enumerate(pairs, start=1))
 
 
-def _checked_pair(number: int, pair: tuple[Any, ...]) -> tuple[float, float]:
+def _check_pair(number: int, pair: tuple[Any, ...]) -> tuple[float, float]:
     """Return the bounds of one axis as floats, or say what is wrong with them."""
     if len(pair) != 2 or any(isinstance(b, bool) or not isinstance(b, Real) for b in pair):
         raise ValueError(f"the bounds of axis {number} must be a pair of numbers (low, high)")
@@ -317,7 +317,7 @@ def _default_names(dimensions: int, geographic: bool) -> tuple[str, ...]:
     return (*first, *plain[len(first) : dimensions])[:dimensions]
 
 
-def _checked_names(names: Any, dimensions: int) -> tuple[str, ...]:
+def _check_names(names: Any, dimensions: int) -> tuple[str, ...]:
     """Return the names of the axes, or say what is wrong with them."""
     found: tuple[str, ...] = AxisNames()("names", names)
     if len(found) != dimensions:

@@ -212,9 +212,9 @@ class Schema:
 
     def write(self, path: str | Path) -> None:
         """Write the schema as a TOML file that says what was inferred and what is asked."""
-        from sfumato.data.toml import written
+        from sfumato.data.toml import write_schema
 
-        Path(path).write_text(written(self), encoding="utf-8")
+        Path(path).write_text(write_schema(self), encoding="utf-8")
 
     @classmethod
     def draft(cls, source: Any, *, separator: str | None = None) -> Schema:

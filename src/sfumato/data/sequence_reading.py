@@ -24,7 +24,7 @@ from sfumato.engines.intake import Intake, Recipe, within_bound
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Coded", "coded_sequences", "first_of_each"]
+__all__ = ["Coded", "code_sequences", "first_of_each"]
 
 Lengths = NDArray[np.int64]
 
@@ -86,7 +86,7 @@ def fault_words(fault: int, alphabet: Alphabet) -> tuple[str, str]:
     return FAULTS[fault]
 
 
-def coded_sequences(sequences: Any, alphabet: Alphabet) -> Coded:
+def code_sequences(sequences: Any, alphabet: Alphabet) -> Coded:
     """Return sequences of any accepted kind as codes, or raise one error with all problems."""
     reader = _Reader(alphabet)
     coded = reader.read(sequences)
@@ -123,14 +123,14 @@ class _Reader:
             # Polars before 1.34 panics when it opens what came from these.
             large = str(sequences.type).startswith("large_list")
             return (
-                self._listed(sequences.to_pylist())
+                self._read_list(sequences.to_pylist())
                 if large
                 else self._column(from_arrow(sequences))
             )
         if isinstance(sequences, np.ndarray) and not isinstance(sequences, np.ma.MaskedArray):
             return self._array(sequences)
         listed = sequences.tolist() if hasattr(sequences, "tolist") else list(sequences)
-        return self._listed(listed)
+        return self._read_list(listed)
 
     def _column(self, column: pl.Series) -> Coded:
         """Return a Polars column of lists, or of texts whose characters are symbols."""
@@ -141,7 +141,7 @@ class _Reader:
         if not isinstance(column.dtype, pl.List):
             if column.dtype in (pl.Categorical, pl.Enum):
                 column = column.cast(pl.String)
-            return self._listed(column.to_list())
+            return self._read_list(column.to_list())
         self._note(ABSENT, np.flatnonzero(column.is_null().to_numpy()))
         lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
         # Polars makes a null of an empty list; only those with symbols are opened.
@@ -165,7 +165,7 @@ class _Reader:
     def _array(self, array: NDArray[Any]) -> Coded:
         """Return a NumPy array: one row a sequence, or one object a sequence."""
         if array.ndim == 1:
-            return self._listed(array.tolist())
+            return self._read_list(array.tolist())
         if array.ndim != 2:
             raise DataError(
                 Problem(
@@ -179,7 +179,7 @@ class _Reader:
             return Coded(self.alphabet.of_wholes(flat), lengths)
         return Coded(self.alphabet.of_objects(flat.tolist()), lengths)
 
-    def _listed(self, sequences: list[Any]) -> Coded:
+    def _read_list(self, sequences: list[Any]) -> Coded:
         """Return a list of sequences of any kinds."""
         if self.alphabet.characters and all(isinstance(s, str) for s in sequences):
             lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.data.alphabet import MISSING, UNKNOWN, Alphabet
 from sfumato.data.errors import DataError, Problem
 from sfumato.data.public import ShowsPublic
-from sfumato.data.sequence_reading import Coded, coded_sequences, fault_words, first_of_each
+from sfumato.data.sequence_reading import Coded, code_sequences, fault_words, first_of_each
 from sfumato.data.sequences_public import SequencesPublic
 from sfumato.engines.errors import without_values
 from sfumato.engines.files import DAMAGED
@@ -84,8 +84,8 @@ class Sequences(ShowsPublic):
         rows_about: int | None = None,
     ) -> None:
         refuse_broken_fork()
-        declared = _declared(alphabet, unit, relation, person, max_sequences, rows_about)
-        coded = coded_sequences(sequences, Alphabet(declared.alphabet))
+        declared = _declare_public(alphabet, unit, relation, person, max_sequences, rows_about)
+        coded = code_sequences(sequences, Alphabet(declared.alphabet))
         self._take(coded, declared, person)
 
     @classmethod
@@ -188,7 +188,7 @@ def read_sequences(
         As for `Sequences`; problems are named by the line. Also if the file cannot be read.
     """
     refuse_broken_fork()
-    declared = _declared(alphabet, unit, relation, person, max_sequences, rows_about)
+    declared = _declare_public(alphabet, unit, relation, person, max_sequences, rows_about)
     file = SequenceFile(Path(path), separator=separator, skip_lines=skip_lines)
     leading = isinstance(person, str) and person == FIRST
     coded, persons = file.read(Alphabet(declared.alphabet), leading=leading)
@@ -197,7 +197,7 @@ def read_sequences(
     return data
 
 
-def _declared(
+def _declare_public(
     alphabet: Any,
     unit: str,
     relation: str,
@@ -274,7 +274,7 @@ class SequenceFile:
         from sfumato.engines.token_kernels import cut_lines
 
         words = self._words(alphabet)
-        data = self._unpacked()
+        data = self._unpack()
         self._check_text(data)
         text = np.frombuffer(data, dtype=np.uint8)[self._body(data) :]
         lines = int(np.count_nonzero(text == 10)) + int(len(text) > 0 and text[-1] != 10)
@@ -299,8 +299,8 @@ class SequenceFile:
                 )
         return [str(symbol).encode() for symbol in alphabet.symbols]
 
-    def _unpacked(self) -> bytes:
-        data = without_values(self._bytes, DAMAGED, self._damaged)
+    def _unpack(self) -> bytes:
+        data = without_values(self._bytes, DAMAGED, self._damage_error)
         if not data:
             raise DataError(
                 Problem(
@@ -320,7 +320,7 @@ class SequenceFile:
                 return file.read()
         return self.path.read_bytes()
 
-    def _damaged(self) -> Problem:
+    def _damage_error(self) -> Problem:
         return Problem(
             wrong=f"{self.path.name} cannot be unpacked",
             remedy="It may be damaged or cut short; write it again.",

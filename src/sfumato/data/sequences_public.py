@@ -124,7 +124,7 @@ class SequencesPublic(Public):
         """Return the symbols that some codes stand for."""
         return tuple(self.label(code) for code in codes)
 
-    def made_up(self, rows: int, generator: Generator) -> Sequences:
+    def make_synthetic(self, rows: int, generator: Generator) -> Sequences:
         """Return as many sequences of random symbols and lengths, for rehearsals.
 
         Lengths are geometric with an average of five symbols.

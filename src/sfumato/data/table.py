@@ -185,7 +185,7 @@ class TablePublic(Public):
         ]
         return to_backend(pl.DataFrame(series), backend)
 
-    def made_up(self, rows: int, generator: Generator) -> Table:
+    def make_synthetic(self, rows: int, generator: Generator) -> Table:
         """Return a table of the same shape with uniformly random codes, for rehearsals.
 
         Privacy: a function of what is public and of the generator.
@@ -301,7 +301,7 @@ class Table(ShowsPublic):
         kept = [(column, None) for column in self._public.schema.indices(public.columns)]
         view = Table.__new__(Table)
         object.__setattr__(view, "_coarse", self)
-        object.__setattr__(view, "_table", self._table.recoded(kept))
+        object.__setattr__(view, "_table", self._table.recode(kept))
         object.__setattr__(view, "_dropped", self._dropped)
         object.__setattr__(view, "_public", public)
         return view

@@ -129,7 +129,7 @@ class Seen(Query):
     def answer_all(cls, queries: Sequence[Seen], data: Counted) -> list[Any]:
         """Return the answers of one view, all queries together."""
         (view,) = {query.view for query in queries}
-        counts = data.counts.recall(view, lambda: data.counts.recoded(view.columns))
+        counts = data.counts.recall(view, lambda: data.counts.recode(view.columns))
         return answer_together([query.query for query in queries], _Viewed(counts))
 
     def blank(self) -> Any:
@@ -154,10 +154,10 @@ def see_through(view: View, program: Program[T]) -> Program[T]:
         except StopIteration as end:
             result: T = end.value
             return result
-        reply = yield _seen(view, request)
+        reply = yield _ask_of_view(view, request)
 
 
-def _seen(view: View, request: Request) -> Request:
+def _ask_of_view(view: View, request: Request) -> Request:
     """Return a request whose queries are about a view."""
     if isinstance(request, Sequence):
         return [replace(ask, query=Seen(view, ask.query)) for ask in request]

@@ -10,7 +10,7 @@ from sfumato.data.schema import Column, Schema
 from sfumato.privacy.documents import read_toml
 from sfumato.privacy.guarantee import Unit
 
-__all__ = ["read", "written", "written_value"]
+__all__ = ["read", "write_schema", "write_value"]
 
 MARK = "  # inferred from the data: is this public knowledge?"
 
@@ -55,7 +55,7 @@ def _require_bound(table: Any) -> None:
     )
 
 
-def written(schema: Schema) -> str:
+def write_schema(schema: Schema) -> str:
     """Return the text of a schema file."""
     parts = [] if schema.confirmed else [DRAFT]
     parts.append(_table(schema))
@@ -66,38 +66,38 @@ def written(schema: Schema) -> str:
 def _table(schema: Schema) -> str:
     lines = [] if schema.confirmed else [QUESTION.rstrip()]
     lines.append("[table]")
-    lines.append(f"unit = {written_value(str(schema.unit or ''))}")
+    lines.append(f"unit = {write_value(str(schema.unit or ''))}")
     if schema.person is not None:
-        lines.append(f"person = {written_value(schema.person)}")
+        lines.append(f"person = {write_value(schema.person)}")
     if schema.unit is Unit.PERSON:
         lines.append(f"max_rows = {schema.max_rows}")
-    lines.append(f"relation = {written_value(str(schema.relation))}")
+    lines.append(f"relation = {write_value(str(schema.relation))}")
     if schema.rows_about is not None:
         lines.append(f"rows_about = {schema.rows_about}")
     elif not schema.confirmed:
         lines.append("# rows_about = 10000  # a public guess at the number of rows, for plans")
     if schema.left_out:
         lines.append(
-            f"left_out = {written_value(list(schema.left_out))}  # columns that are not used"
+            f"left_out = {write_value(list(schema.left_out))}  # columns that are not used"
         )
     if not schema.confirmed or schema.inferred:
-        lines.append(f"confirmed = {written_value(schema.confirmed)}")
+        lines.append(f"confirmed = {write_value(schema.confirmed)}")
     return "\n".join(lines) + "\n"
 
 
 def _column(column: Column) -> str:
-    lines = [f"[columns.{written_value(column.name)}]"]
+    lines = [f"[columns.{write_value(column.name)}]"]
     for key, value in column.to_json().items():
-        lines.append(f"{key} = {written_value(value)}{MARK if key in column.inferred else ''}")
+        lines.append(f"{key} = {write_value(value)}{MARK if key in column.inferred else ''}")
     return "\n".join(lines) + "\n"
 
 
-def written_value(value: Any) -> str:
+def write_value(value: Any) -> str:
     """Return a value as TOML writes it; its texts are JSON's but for DEL."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
-        return "[" + ", ".join(written_value(item) for item in value) + "]"
+        return "[" + ", ".join(write_value(item) for item in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.figures import rounded
+from sfumato.privacy.figures import round_figures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,7 +89,7 @@ def weight_file(frame: pl.DataFrame) -> dict[str, bytes]:
     import polars as pl
 
     weights = frame["weight"].to_numpy()
-    kept = pl.Series("weight", rounded(weights, np.abs(weights).max(initial=0.0)), pl.Float64)
+    kept = pl.Series("weight", round_figures(weights, np.abs(weights).max(initial=0.0)), pl.Float64)
     buffer = io.BytesIO()
     frame.with_columns(kept).write_csv(buffer)
     return {WEIGHTS: buffer.getvalue()}

@@ -29,7 +29,7 @@ def from_arrow(column: Any) -> pl.Series:
         # Polars trusts the bytes to be text and reads outside its memory where they are not.
         without_values(lambda: column.validate(full=True), pa.ArrowException, _no_text)
     # Polars does not refuse this one with an exception but panics, also within lists.
-    series = None if "decimal256" in str(kind) else _known(column)
+    series = None if "decimal256" in str(kind) else _read_known(column)
     return series_of(column.to_pylist()) if series is None else series
 
 
@@ -57,7 +57,7 @@ def _stamps(column: Any, unit: str) -> pl.Series:
     return moments(counts, unit, missing)
 
 
-def _known(column: Any) -> pl.Series | None:
+def _read_known(column: Any) -> pl.Series | None:
     """Return an Arrow column as a series, or nothing where Polars cannot hold its type."""
     import polars as pl
     import pyarrow as pa

@@ -45,7 +45,7 @@ class Batch:
         for i, table in enumerate(self.tables):
             self._members[i, : len(table)] = [number[column] for column in table]
         self._lengths = np.array([len(table) for table in self.tables], dtype=np.intp)
-        self._shared = _shared(self.tables)
+        self._shared = _count_shared_columns(self.tables)
         cells = [prod(sizes[column] for column in table) for table in self.tables]
         self._places = np.concatenate([[0], np.cumsum(cells, dtype=np.intp)]).astype(np.intp)
         self._counts = np.zeros(int(self._places[-1]), dtype=np.int64)
@@ -95,7 +95,7 @@ class Batch:
         return self._counts.copy()
 
 
-def _shared(tables: list[tuple[int, ...]]) -> NDArray[np.intp]:
+def _count_shared_columns(tables: list[tuple[int, ...]]) -> NDArray[np.intp]:
     """Return how many first columns of each table are indexed for the one before it."""
     shared = np.zeros(len(tables), dtype=np.intp)
     for number, (before, table) in enumerate(pairwise(tables), start=1):
@@ -110,7 +110,7 @@ def _shared(tables: list[tuple[int, ...]]) -> NDArray[np.intp]:
 # Many tables counted at once: the small ones 64 rows at a time, the others row by row.
 
 
-def joined(
+def join_cells(
     tables: Tables,
     sizes: tuple[int, ...],
     chunks: Callable[[Sequence[int]], Iterable[Sequence[NDArray[Any]]]],
@@ -146,7 +146,7 @@ def joined(
     )
 
 
-def counted_together(
+def count_tables(
     tables: Tables, sizes: tuple[int, ...], rows: Sequence[NDArray[Any]]
 ) -> Integers64:
     """Return the cells of some tables in rows that are at hand, one table after another.
@@ -154,7 +154,7 @@ def counted_together(
     Parameters
     ----------
     tables, sizes
-        As for `joined`.
+        As for `join_cells`.
     rows
         The codes of each column.
     """
@@ -168,4 +168,4 @@ def counted_together(
         cells = batch.cells()
         return [cells[table] for table in large]
 
-    return joined(tables, sizes, lambda columns: [[rows[c] for c in columns]], others)
+    return join_cells(tables, sizes, lambda columns: [[rows[c] for c in columns]], others)

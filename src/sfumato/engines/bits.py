@@ -90,7 +90,7 @@ def small_tables(tables: Tables, sizes: tuple[int, ...]) -> SmallTables | None:
     digits[np.arange(longest) < lengths[:, None]] = numbers.reshape(-1) + 1
     powers = base ** np.arange(longest - 1, -1, -1, dtype=np.int64)
     names = digits @ powers
-    needed = _closed(names, lengths, powers, base)
+    needed = _close_downward(names, lengths, powers, base)
     if needed is None:
         return None
     inside = columns.tolist()
@@ -103,7 +103,7 @@ def _without(names: Integers64, place: int, powers: Integers64, base: int) -> In
     return np.asarray(names - names % (powers[place] * base) + base * below)
 
 
-def _closed(
+def _close_downward(
     names: Integers64, lengths: Integers64, powers: Integers64, base: int
 ) -> Integers64 | None:
     """Return all tables whose columns are among those of one, in lexicographic order."""
@@ -193,7 +193,7 @@ class SmallTables:
                 pack(words, column, self._firsts[number], self._sizes[number])
             counts[self._starts[0]] += rows
             count_words(counts, words, self._firsts, *self._tables, stack, *self._stack)
-        return self._completed(counts)
+        return self._complete_tables(counts)
 
     def summed(self, whole: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cells of all tables asked for, one after another, from a table of everything.
@@ -212,7 +212,7 @@ class SmallTables:
         strides = sums.size // np.cumprod(self._sizes)
         stack = np.empty(len(self._stack_cells), dtype=np.int64)
         look_up_sums(counts, sums, strides, *self._tables, stack, *self._stack)
-        return self._completed(counts)
+        return self._complete_tables(counts)
 
     @property
     def _tables(self) -> tuple[NDArray[Any], ...]:
@@ -223,7 +223,7 @@ class SmallTables:
     def _stack(self) -> tuple[NDArray[Any], ...]:
         return self._stack_starts, self._stack_cells.copy()
 
-    def _completed(self, counts: NDArray[Any]) -> NDArray[Any]:
+    def _complete_tables(self, counts: NDArray[Any]) -> NDArray[Any]:
         """Fill in what is not counted, and return the tables asked for."""
         from sfumato.engines.bit_kernels import complete
 

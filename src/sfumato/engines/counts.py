@@ -24,7 +24,7 @@ __all__ = [
     "Recoding",
     "SequenceCounts",
     "Suffixes",
-    "checked_set",
+    "check_set",
 ]
 
 Integers64 = NDArray[np.int64]
@@ -67,7 +67,7 @@ class Counts(Protocol):
         """
         ...
 
-    def recoded(self, columns: Sequence[Recoding]) -> Counts:
+    def recode(self, columns: Sequence[Recoding]) -> Counts:
         """Return a view whose columns are looked up from columns of this table.
 
         Column j is the new code of every code of its source. A recoding gives each code of the
@@ -132,7 +132,7 @@ class PointCounts(Protocol):
         """
         ...
 
-    def nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
+    def count_nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
         """Return the number of points in each cell of grids within the cells of a grid.
 
         Parameters
@@ -341,7 +341,7 @@ class GraphCounts(Protocol):
         ...
 
 
-def checked_set(columns: Sequence[int], sizes: tuple[int, ...]) -> tuple[int, ...]:
+def check_set(columns: Sequence[int], sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return a set of columns as integers, or say what is wrong with it."""
     checked = tuple(int(column) for column in columns)
     if len(set(checked)) != len(checked):

@@ -80,7 +80,7 @@ def distinct_rows(
     weights = np.zeros(0, dtype=np.int64)
     for chunk in chunks:
         new = packing.pack(chunk)
-        words, weights = _merged(
+        words, weights = _merge_rows(
             [np.concatenate(pair) for pair in zip(words, new, strict=True)],
             np.concatenate([weights, np.ones(len(new[0]), dtype=np.int64)]),
         )
@@ -89,7 +89,7 @@ def distinct_rows(
     return packing.unpack(words), weights
 
 
-def _merged(
+def _merge_rows(
     words: list[NDArray[np.uint64]], weights: Integers64
 ) -> tuple[list[NDArray[np.uint64]], Integers64]:
     """Return the distinct rows in order with their weights added up."""

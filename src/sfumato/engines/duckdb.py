@@ -118,7 +118,7 @@ def take_relation(relation: Any, recipe: Recipe) -> Taken:
 
 def relation_chunks(relation: Any, names: Sequence[str]) -> Iterator[dict[str, pl.Series]]:
     """Yield some columns of the result of a DuckDB query, chunk by chunk."""
-    return _chunks(_narrowed(relation, names), _query_failed)
+    return _chunks(_select_columns(relation, names), _query_failed)
 
 
 def read_relation(relation: Any, names: Sequence[str]) -> dict[str, pl.Series]:
@@ -126,28 +126,28 @@ def read_relation(relation: Any, names: Sequence[str]) -> dict[str, pl.Series]:
     with importing("DuckDB", "duckdb"):
         import duckdb
         import pyarrow as pa
-    narrow = _narrowed(relation, names)
+    narrow = _select_columns(relation, names)
     table = without_values(
         lambda: _reader(narrow).read_all(), (duckdb.Error, pa.ArrowException), _query_failed
     )
     return {name: from_arrow(table.column(i)) for i, name in enumerate(names)}
 
 
-def _narrowed(relation: Any, names: Sequence[str]) -> Any:
+def _select_columns(relation: Any, names: Sequence[str]) -> Any:
     """Return a relation with some of its columns only."""
     with importing("DuckDB", "duckdb"):
         import duckdb
     types = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
-    chosen = ", ".join(_handed_on(_quoted(name, '"'), types[name]) for name in names)
+    chosen = ", ".join(_selection_of(_quote(name, '"'), types[name]) for name in names)
     return without_values(lambda: relation.project(chosen), duckdb.Error, _query_failed)
 
 
-def _handed_on(name: str, kind: str) -> str:
+def _selection_of(name: str, kind: str) -> str:
     """Return how a column is selected; DuckDB makes negative numbers of those from 2**127 on."""
     return f"CAST({name} AS VARCHAR) AS {name}" if kind == "UHUGEINT" else name
 
 
-def _quoted(text: str, mark: str) -> str:
+def _quote(text: str, mark: str) -> str:
     """Return a name or text as SQL writes it."""
     return mark + text.replace(mark, 2 * mark) + mark
 
@@ -155,19 +155,19 @@ def _quoted(text: str, mark: str) -> str:
 def _query(file: TableFile, names: Sequence[str], folder: Path) -> str:
     """Return the query that reads the needed columns of a file, a CSV file as text."""
     if file.parquet:
-        chosen = ", ".join(_quoted(name, '"') for name in names)
+        chosen = ", ".join(_quote(name, '"') for name in names)
         return f"SELECT {chosen} FROM read_parquet({_source(file, folder)})"
     header = file.names()
     # Columns are told apart by position, since a file may name one it does not need twice.
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     places = {name: place for place, name in enumerate(header)}
-    chosen = ", ".join(f"c{places[name]} AS {_quoted(name, chr(34))}" for name in names)
+    chosen = ", ".join(f"c{places[name]} AS {_quote(name, chr(34))}" for name in names)
     # DuckDB skips lines without any character where there are several columns, and `check` refused
     # rows with all fields empty.
     compression = "gzip" if file.compression == "gz" else "none"
     return (
         f"SELECT {chosen} FROM read_csv({_source(file, folder)}, auto_detect=false, header=true, "
-        f"columns={{{columns}}}, delim={_quoted(file.delimiter, chr(39))}, quote='\"', "
+        f"columns={{{columns}}}, delim={_quote(file.delimiter, chr(39))}, quote='\"', "
         f"escape='\"', strict_mode=true, "
         f"compression='{compression}')"
     )
@@ -184,7 +184,7 @@ def _source(file: TableFile, folder: Path) -> str:
         link = folder / f"source{'.parquet' if file.parquet else '.csv'}"
         link.symlink_to(path)
         path = link
-    return _quoted(str(path), "'")
+    return _quote(str(path), "'")
 
 
 class Folder:
@@ -235,7 +235,7 @@ def _take(chunks: Iterator[dict[str, pl.Series]], recipe: Recipe, folder: Folder
     if keep is not None:
         for number, kind in enumerate(types):
             _compact(folder.column(number), kind, keep)
-    codes = [_mapped(folder.column(number), kind) for number, kind in enumerate(types)]
+    codes = [_map_codes(folder.column(number), kind) for number, kind in enumerate(types)]
     dropped = 0 if keep is None else int(len(keep) - np.count_nonzero(keep))
     return Taken(CodeTable(codes, recipe.sizes, keep=folder), dropped)
 
@@ -297,7 +297,7 @@ class Bound:
         self._path.unlink(missing_ok=True)
 
 
-def _mapped(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
+def _map_codes(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return the codes of a file, mapped into memory; an empty file cannot be mapped."""
     if path.stat().st_size == 0:
         return np.zeros(0, dtype=kind)
@@ -306,7 +306,7 @@ def _mapped(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
 
 def _compact(path: Path, kind: np.dtype[Any], keep: NDArray[np.bool_]) -> None:
     """Rewrite a file of codes without the rows that are not kept."""
-    codes = _mapped(path, kind)
+    codes = _map_codes(path, kind)
     shorter = path.with_suffix(".kept")
     with shorter.open("wb") as file:
         for first in range(0, len(codes), CHUNK):

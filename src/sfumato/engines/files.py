@@ -193,7 +193,7 @@ class TableFile:
             self.unreadable,
         )
         if self.parquet and any(_is_too_far(frame[name]) for name in names):
-            raise DataError(self._damaged())
+            raise DataError(self._damage_error())
         return {name: frame[name] for name in names}
 
     def _frame(self, names: Sequence[str]) -> pl.DataFrame:
@@ -223,7 +223,7 @@ class TableFile:
         if self.parquet:
             self._check_types(names)
             return
-        line = without_values(self._bad_line, DAMAGED, self._damaged)
+        line = without_values(self._bad_line, DAMAGED, self._damage_error)
         if line is not None:
             raise DataError(self._bad_csv(line))
 
@@ -260,18 +260,18 @@ class TableFile:
     def unreadable(self) -> Problem:
         """Return the problem of a file that cannot be read, with the line at fault if found."""
         if self.parquet:
-            return self._damaged()
+            return self._damage_error()
         try:
             return self._bad_csv(self._bad_line() or self._line_of_bad_text())
         except DAMAGED:
-            return self._damaged()
+            return self._damage_error()
 
     def _bad_header(self) -> Problem:
         """Return the problem of a CSV file whose first line cannot be read."""
         try:
             line = self._bad_line() or self._line_of_bad_text()
         except DAMAGED:
-            return self._damaged()
+            return self._damage_error()
         if line is not None:
             return self._bad_csv(line)
         return Problem(
@@ -280,7 +280,7 @@ class TableFile:
             remedy="The first line must name the columns; give them shorter names.",
         )
 
-    def _damaged(self) -> Problem:
+    def _damage_error(self) -> Problem:
         kind = "a Parquet file" if self.parquet else f"a CSV file ({self.path.suffix})"
         return Problem(
             wrong=f"{self.path.name} cannot be read as {kind}",

@@ -17,7 +17,7 @@ __all__ = [
     "both_ends",
     "close_pairs",
     "frontier",
-    "renumbered",
+    "renumber",
     "triangles_by_edge",
     "weightiest_pairs",
 ]
@@ -48,7 +48,7 @@ def adjacency_rows(low: Any, high: Any, nodes: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def renumbered(starts: Any, neighbours: Any, order: Any, rank: Any) -> Any:
+def renumber(starts: Any, neighbours: Any, order: Any, rank: Any) -> Any:
     """Return the rows with node order[i] called i, each row sorted."""
     nodes = len(order)
     fresh = np.zeros(nodes + 1, dtype=np.int64)
@@ -117,7 +117,7 @@ def both_ends(starts: Any, neighbours: Any, counts: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _found(best: Any, shared: int, half: int) -> None:
+def _record_pair(best: Any, shared: int, half: int) -> None:
     """Write a pair down: best[a] is the largest b of pairs with at least a common neighbours."""
     place = shared
     while place >= 0 and best[place] < half:
@@ -201,7 +201,7 @@ def frontier(starts: Any, neighbours: Any) -> Any:
             if adjacent[other]:
                 half -= 2
             if best[shared] < half:
-                _found(best, shared, half)
+                _record_pair(best, shared, half)
         # Without a common neighbour: the first few nodes of the highest degree decide.
         for other in range(node + 1, last + 1):
             half = degree + starts[other + 1] - starts[other]

@@ -119,14 +119,14 @@ class Intake:
         """Return the codes of the next rows, and whose they are."""
         length = len(next(iter(columns.values())))
         codes = [
-            self._noted(name, coding.encode(columns[name])).codes
+            self._note_fault(name, coding.encode(columns[name])).codes
             for name, coding in self.recipe.codings.items()
         ]
         persons = self._persons(columns[self.recipe.person]) if self.recipe.person else None
         self.rows += length
         return codes, persons
 
-    def _noted(self, name: str, encoded: Encoded) -> Encoded:
+    def _note_fault(self, name: str, encoded: Encoded) -> Encoded:
         """Remember the first row and the number of each kind of fault."""
         for fault in encoded.faults:
             first, count = self.rows + int(fault.rows[0]) + 1, len(fault.rows)
@@ -151,7 +151,7 @@ class Intake:
         rounded = np.flatnonzero(typed & Wholes.read(text.values).rounded)
         if len(rounded):
             faults.append(Fault(*ROUNDED, rounded.astype(np.int64)))
-        self._noted(name, Encoded(np.zeros(0, dtype=np.uint8), tuple(faults)))
+        self._note_fault(name, Encoded(np.zeros(0, dtype=np.uint8), tuple(faults)))
         return trimmed.fill_null("")
 
     def finish(self) -> None:

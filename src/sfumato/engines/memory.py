@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.batch_counts import Batch, joined
+from sfumato.engines.batch_counts import Batch, join_cells
 from sfumato.engines.bits import ROWS_OF_BITS, is_small, small_tables
-from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, checked_set
+from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, check_set
 from sfumato.engines.distinct_rows import distinct_rows
 from sfumato.engines.recall import Recalling
 
@@ -92,7 +92,7 @@ class _Codes:
             raise ValueError(f"column {number} holds a code outside its domain of {size}")
         return column
 
-    def condensed(self) -> _Rows:
+    def find_distinct(self) -> _Rows:
         """Return the distinct rows with their weights where they are few, else all rows."""
         if not self._sought:
             # Which it is depends on private values, but changes nothing besides the time.
@@ -166,7 +166,7 @@ class CodeTable(Recalling):
         codes = rows.columns[source][part]
         return codes if recoding is None else recoding[codes]
 
-    def recoded(self, columns: Sequence[Recoding]) -> CodeTable:
+    def recode(self, columns: Sequence[Recoding]) -> CodeTable:
         """Return a view whose columns are looked up from columns of this table.
 
         Parameters
@@ -191,7 +191,7 @@ class CodeTable(Recalling):
 
     def _recoding(self, source: int, recoding: NDArray[Any] | None) -> tuple[Recoding, int]:
         """Return one column of a view in terms of the codes that are kept, and its size."""
-        checked_set((source,), self._sizes)
+        check_set((source,), self._sizes)
         if recoding is None:
             return self._recodings[source], self._sizes[source]
         new = np.asarray(recoding)
@@ -207,7 +207,7 @@ class CodeTable(Recalling):
 
     def marginals(self, sets: Sequence[Sequence[int]]) -> list[Integers64]:
         """Return one contingency table for each set of columns, all from one pass."""
-        asked = [checked_set(columns, self._sizes) for columns in sets]
+        asked = [check_set(columns, self._sizes) for columns in sets]
         for columns in asked:
             cells = prod(self._sizes[c] for c in columns)
             if cells > MOST_CELLS:
@@ -218,17 +218,17 @@ class CodeTable(Recalling):
         counted = self._count_small(asked)
         inside = {columns: tuple(sorted(columns)) for columns in asked}
         left = [columns for columns in asked if inside[columns] not in counted]
-        rows = self._codes.rows if len(left) < MANY_TABLES else self._codes.condensed()
+        rows = self._codes.rows if len(left) < MANY_TABLES else self._codes.find_distinct()
         # Finding what to merge costs more with every table, a pass over the rows with every row.
         if left and rows.length >= max(MANY_ROWS, 8 * len(left)):
-            inside |= self._merged(left)
+            inside |= self._merge_sets(left)
         counted |= self._count({inside[columns] for columns in left}, rows)
         return [self._project(s, inside[s], counted[inside[s]]) for s in asked]
 
     def together(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
         """Return the cells of many tables, one table after another."""
         _check_tables(tables, len(self._sizes))
-        return joined(tables, self._sizes, self._chunks, self.marginals)
+        return join_cells(tables, self._sizes, self._chunks, self.marginals)
 
     def _chunks(self, columns: Sequence[int]) -> Iterator[list[NDArray[Any]]]:
         """Yield the rows, chunk after chunk: the codes of some columns."""
@@ -247,7 +247,7 @@ class CodeTable(Recalling):
         ends = np.cumsum([prod([self._sizes[c] for c in table]) for table in tables]).tolist()
         return {t: flat[a:b] for t, a, b in zip(tables, [0, *ends], ends, strict=False)}
 
-    def _merged(self, asked: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
+    def _merge_sets(self, asked: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
         """Return for each set the smallest of a few larger tables that hold them all."""
         tables = cover(asked, self._sizes, SMALL_TABLE)
         tables.sort(key=lambda table: prod(self._sizes[column] for column in table))
@@ -282,7 +282,7 @@ class CodeTable(Recalling):
 
     def distinct(self, columns: Sequence[int]) -> tuple[NDArray[np.uint32], Integers64]:
         """Return the distinct rows of some columns, in lexicographic order, and their counts."""
-        asked = checked_set(columns, self._sizes)
+        asked = check_set(columns, self._sizes)
         sizes = [self._sizes[column] for column in asked]
         if prod(sizes) <= DENSE:
             # A dense table is quicker than any sort.
@@ -305,7 +305,7 @@ class CodeTable(Recalling):
         They are taken from the two-way marginals, in integers that cannot overflow.
         """
         asked = tuple(int(column) for column in columns)
-        checked_set(asked, self._sizes)
+        check_set(asked, self._sizes)
         tables = [_whole(v, self._sizes[c]) for c, v in zip(asked, values, strict=True)]
         pairs = [(i, j) for i in range(len(asked)) for j in range(i + 1)]
         sets = [(asked[i],) if i == j else (asked[i], asked[j]) for i, j in pairs]

@@ -131,9 +131,9 @@ class MemoryGraph(Recalling):
     @cached_property
     def _sorted(self) -> _Rows:
         """The rows with nodes numbered by falling degree."""
-        from sfumato.engines.graph_kernels import renumbered
+        from sfumato.engines.graph_kernels import renumber
 
-        return _Rows(*renumbered(*self._rows, self._order, self._rank))
+        return _Rows(*renumber(*self._rows, self._order, self._rank))
 
     @cached_property
     def _triangles_by_place(self) -> Integers64:

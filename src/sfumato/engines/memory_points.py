@@ -125,7 +125,7 @@ class MemoryPoints:
             count_grid(grid, self._shifts, sizes, counts)
         return counts.reshape(cells)
 
-    def nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
+    def count_nested(self, shape: Sequence[int], inner: NDArray[np.int64]) -> Integers64:
         """Return the number of points in each cell of grids within the cells of a grid."""
         from sfumato.engines.point_kernels import count_nested
 

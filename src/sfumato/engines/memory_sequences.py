@@ -318,8 +318,8 @@ class MemoryGrams:
         first, self._strings = children_of(chosen, fan_out)
         left = split_on(self._text, self._positions, self._nodes, first, self._alphabet)
         self._positions, self._nodes = (
-            shortened(self._positions, left),
-            shortened(self._nodes, left),
+            shorten(self._positions, left),
+            shorten(self._nodes, left),
         )
         self._depth += 1
 
@@ -417,13 +417,13 @@ class MemoryContexts:
             self._text, self._positions, self._nodes, first, self._depth, self._alphabet
         )
         self._positions, self._nodes = (
-            shortened(self._positions, left),
-            shortened(self._nodes, left),
+            shorten(self._positions, left),
+            shorten(self._nodes, left),
         )
         self._depth += 1
 
 
-def shortened(array: NDArray[Any], length: int) -> NDArray[Any]:
+def shorten(array: NDArray[Any], length: int) -> NDArray[Any]:
     """Return the front of an array, as one of its own where most of it would lie idle."""
     return array[:length].copy() if 2 * length < len(array) else array[:length]
 

@@ -99,13 +99,13 @@ class PointIntake(Intake):
             self.dropped += int(self._left_out.sum())
         return codes, persons
 
-    def _noted(self, name: str, encoded: Encoded) -> Encoded:
+    def _note_fault(self, name: str, encoded: Encoded) -> Encoded:
         """Put rows that are left out aside, and remember the faults."""
         for fault in encoded.faults:
             if isinstance(fault, LeftOut):
                 self._left_out[fault.rows] = True
         faults = tuple(fault for fault in encoded.faults if not isinstance(fault, LeftOut))
-        return super()._noted(name, Encoded(encoded.codes, faults))
+        return super()._note_fault(name, Encoded(encoded.codes, faults))
 
 
 def take_points(columns: Columns, recipe: Recipe, weaving: Weaving) -> TakenPoints:
@@ -149,12 +149,12 @@ def stream_points(
     """
     intake = PointIntake(recipe)
     if recipe.person is None:
-        keys = sorted_keys(_woven(chunks, intake, weaving))
+        keys = sort_keys(_morton_keys(chunks, intake, weaving))
         return TakenPoints(MemoryPoints.of_keys(keys, weaving), intake.dropped)
-    return _bounded(chunks, intake, weaving, folder)
+    return _bound_contributions(chunks, intake, weaving, folder)
 
 
-def _woven(
+def _morton_keys(
     chunks: Iterable[Columns], intake: PointIntake, weaving: Weaving
 ) -> Iterator[NDArray[np.uint64]]:
     """Yield the keys of each chunk; at the end raise if any value had no place."""
@@ -164,7 +164,7 @@ def _woven(
     intake.finish()
 
 
-def _bounded(
+def _bound_contributions(
     chunks: Iterable[Columns], intake: PointIntake, weaving: Weaving, folder: Folder
 ) -> TakenPoints:
     """Take in points of persons: whose each is, is kept on disk until all have been seen."""
@@ -184,7 +184,7 @@ def _bounded(
             keep = bound.within(most, file.keys)
         finally:
             bound.close()
-        keys = sorted_keys(file.kept(keep))
+        keys = sort_keys(file.kept(keep))
     dropped = intake.dropped + int(len(keep) - np.count_nonzero(keep))
     return TakenPoints(MemoryPoints.of_keys(keys, weaving), dropped)
 
@@ -235,7 +235,7 @@ class KeyFile:
         for first in range(0, self.keys, RUN):
             yield self.read(first, RUN)[keep[first : first + RUN]]
 
-    def mapped(self) -> Keys:
+    def map_keys(self) -> Keys:
         """Return all keys, mapped into memory; an empty file cannot be mapped."""
         self._file.flush()
         if self.keys == 0:
@@ -245,7 +245,7 @@ class KeyFile:
         return np.frombuffer(whole, dtype=np.uint64)
 
 
-def sorted_keys(chunks: Iterable[Keys]) -> Keys:
+def sort_keys(chunks: Iterable[Keys]) -> Keys:
     """Return keys in increasing order, mapped into memory from a file without a name.
 
     Parameters
@@ -255,9 +255,9 @@ def sorted_keys(chunks: Iterable[Keys]) -> Keys:
     """
     with KeyFile() as file, KeyFile() as whole:
         runs = [_Run(file, run) for run in _runs(chunks)]
-        for piece in _merged(runs):
+        for piece in _merge_runs(runs):
             whole.write(piece)
-        return whole.mapped()
+        return whole.map_keys()
 
 
 def _runs(chunks: Iterable[Keys]) -> Iterator[Keys]:
@@ -304,18 +304,18 @@ class _Run:
         return self._length
 
 
-def _merged(runs: list[_Run]) -> Iterator[Keys]:
+def _merge_runs(runs: list[_Run]) -> Iterator[Keys]:
     """Yield all keys of sorted runs in increasing order, some at a time."""
     places = [0] * len(runs)
     for cut in _cuts(runs):
         before = [run.below(cut, "left") for run in runs]
         after = [run.below(cut, "right") for run in runs]
-        yield _gathered(runs, places, before)
+        yield _gather_parts(runs, places, before)
         equal = sum(after) - sum(before)
         for first in range(0, equal, RUN):
             yield np.full(min(RUN, equal - first), cut, dtype=np.uint64)
         places = after
-    yield _gathered(runs, places, [len(run) for run in runs])
+    yield _gather_parts(runs, places, [len(run) for run in runs])
 
 
 def _cuts(runs: list[_Run]) -> Keys:
@@ -324,7 +324,7 @@ def _cuts(runs: list[_Run]) -> Keys:
     return np.unique(samples[RUN // SPACING :: max(1, RUN // SPACING)])
 
 
-def _gathered(runs: list[_Run], first: list[int], last: list[int]) -> Keys:
+def _gather_parts(runs: list[_Run], first: list[int], last: list[int]) -> Keys:
     """Return a part of every run, sorted together."""
     parts = [run.part(a, b) for run, a, b in zip(runs, first, last, strict=True) if b > a]
     together = np.concatenate([np.zeros(0, dtype=np.uint64), *parts])

@@ -2,7 +2,7 @@
 
 A column, an array or a file comes to have a type because of all its records: one missing value
 makes a column of whole numbers one of floats, one word makes it a column of objects or of texts.
-So no type may decide what a value says. The rule is this: every value has one text (`written`), and
+So no type may decide what a value says. The rule is this: every value has one text (`text_of`), and
 the readers here read that text. What a program may make of a value when another record changes the
 column's type is read alike:
 
@@ -43,7 +43,7 @@ __all__ = [
     "distinct_texts",
     "moments",
     "series_of",
-    "written",
+    "text_of",
 ]
 
 MISSING_TEXT = (
@@ -81,7 +81,7 @@ _LAST_MOMENT = ((date.max - date(1970, 1, 1)).days + 1) * _DAY - 1
 # Values one by one
 
 
-def written(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
     """Return the text of one value: `None` if it is missing, `UNREADABLE` if it is no plain value.
 
     Text is itself. Anything else begins with a blank, so that no number is ever exactly a text;
@@ -99,33 +99,33 @@ def written(value: Any) -> str | None:
         return f" {bool(value)}"
     # NumPy counts a span of time among the whole numbers.
     if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
-        return _written_whole(int(value))
+        return _whole_text(int(value))
     if isinstance(value, float | np.floating):
-        return _written_float(float(value))
+        return _float_text(float(value))
     if isinstance(value, Decimal):
-        return _written_decimal(value)
+        return _decimal_text(value)
     if isinstance(value, complex | np.complexfloating):
         # One complex number makes complex numbers of all others in an array.
-        return _written_float(float(value.real)) if not value.imag else UNREADABLE
+        return _float_text(float(value.real)) if not value.imag else UNREADABLE
     if isinstance(value, np.datetime64):
-        return _written_moment(value)
+        return _moment_text(value)
     return f" {value.isoformat()}" if isinstance(value, date | time) else UNREADABLE
 
 
-def _written_whole(value: int) -> str:
+def _whole_text(value: int) -> str:
     # Python refuses to write numbers of several thousand digits; no double reaches so far.
     if value.bit_length() > 2**11:
         return " inf" if value > 0 else " -inf"
     return f" {value}"
 
 
-def _written_float(value: float) -> str | None:
+def _float_text(value: float) -> str | None:
     if value != value:
         return None
     return f" {int(value)}" if value.is_integer() and abs(value) < EXACT else f" {value!r}"
 
 
-def _written_decimal(value: Decimal) -> str | None:
+def _decimal_text(value: Decimal) -> str | None:
     if value.is_nan():
         return None
     # A whole number without its point, unless its exponent would make it endlessly long.
@@ -133,7 +133,7 @@ def _written_decimal(value: Decimal) -> str | None:
     return f" {int(value)}" if short else f" {value}"
 
 
-def _written_moment(value: np.datetime64) -> str | None:
+def _moment_text(value: np.datetime64) -> str | None:
     if np.isnat(value):
         return None
     unit = np.datetime_data(value.dtype)[0]
@@ -171,7 +171,7 @@ def series_of(values: Any) -> pl.Series:
     """Return Python objects of any types as the column of their texts."""
     import polars as pl
 
-    return pl.Series([written(value) for value in values], dtype=pl.String)
+    return pl.Series([text_of(value) for value in values], dtype=pl.String)
 
 
 def moments(values: NDArray[np.int64], unit: str, missing: Mask) -> pl.Series:
@@ -237,7 +237,7 @@ def _plain(series: pl.Series) -> pl.Series:
     return _only(pl.repeat(UNREADABLE, len(series), eager=True), series.is_not_null())
 
 
-def _stripped(series: pl.Series) -> tuple[pl.Series, Mask]:
+def _strip_blanks(series: pl.Series) -> tuple[pl.Series, Mask]:
     """Return text without surrounding blanks, and where it is missing."""
     text = series.str.strip_chars()
     return text, _mask(text.is_null() | text.is_in(list(MISSING_TEXT)))
@@ -249,7 +249,7 @@ def absent(series: pl.Series) -> Mask:
 
     series = _plain(series)
     if series.dtype == pl.String:
-        return _stripped(series)[1]
+        return _strip_blanks(series)[1]
     gone = series.is_null()
     return _mask(gone | series.is_nan() if series.dtype.is_float() else gone)
 
@@ -286,7 +286,7 @@ class Floats:
     def _from_text(cls, series: pl.Series) -> Floats:
         import polars as pl
 
-        text, missing = _stripped(series)
+        text, missing = _strip_blanks(series)
         number = _only(text, text.str.contains(_NUMBER)).cast(pl.Float64, strict=False)
         values = number.fill_null(0.0).to_numpy().copy()
         readable = _mask(number.is_not_null())
@@ -350,7 +350,7 @@ class Wholes:
     def _from_text(cls, series: pl.Series) -> Wholes:
         import polars as pl
 
-        text, missing = _stripped(series)
+        text, missing = _strip_blanks(series)
         plain = text.str.contains(_DIGITS).fill_null(False)
         digits = _only(text, plain).str.replace(r"^\+", "")
         signed = digits.cast(pl.Int64, strict=False)
@@ -420,13 +420,13 @@ class Moments:
 
     @classmethod
     def _from_text(cls, series: pl.Series) -> Moments:
-        text, gone = _stripped(series)
+        text, gone = _strip_blanks(series)
         counts, found = _days(_only(text, text.str.contains(_DATE)))
         values, inside = _microseconds(counts, "d")
         readable = found & inside
         longer = ~(readable | gone) & _mask(text.str.len_bytes() > 10)
         if longer.any():
-            rest, there = _timed(text.filter(longer))
+            rest, there = _read_times(text.filter(longer))
             values[longer], readable[longer] = rest, there
         return cls(np.where(readable, values, 0), gone, ~readable & ~gone)
 
@@ -454,7 +454,7 @@ def _microseconds(counts: NDArray[np.int64], unit: str) -> tuple[NDArray[np.int6
     return np.where(inside, values, 0) * factor, inside
 
 
-def _timed(text: pl.Series) -> tuple[NDArray[np.int64], Mask]:
+def _read_times(text: pl.Series) -> tuple[NDArray[np.int64], Mask]:
     """Return the microseconds of dates with a time of day, and which of the texts are one."""
     import polars as pl
 

@@ -65,7 +65,7 @@ def _code(text: Any, low: Any, high: Any, words: Any, ends: Any, slots: Any) -> 
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _trimmed(text: Any, low: Any, high: Any) -> Any:
+def _trim_field(text: Any, low: Any, high: Any) -> Any:
     """Return a field's bounds without surrounding blanks, tabs and carriage returns."""
     while low < high and (text[low] == 32 or text[low] == 9):
         low += 1
@@ -122,13 +122,13 @@ def cut_lines(text: Any, words: Any, ends: Any, lines: int, separator: int, lead
         stop = begin
         while stop < text.size and text[stop] != 10:
             stop += 1
-        low, high = _trimmed(text, begin, stop)
+        low, high = _trim_field(text, begin, stop)
         begin = stop + 1
         number = 0
         more = low < high
         while more:
             end = _field_end(text, low, high, separator)
-            left, right = _trimmed(text, low, end)
+            left, right = _trim_field(text, low, end)
             if leading and number == 0:
                 first[line, 0], first[line, 1] = left, right
             else:

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import Table
-from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
+from sfumato.evaluate.paired_counts import (
+    Comparable,
+    can_count,
+    count_sides,
+    keep_released_columns,
+    side_of,
+)
 
 __all__ = ["Association", "Associations", "associations", "cramers_v"]
 
@@ -104,15 +110,15 @@ def associations(table: Table, release: Comparable) -> Associations:
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     names, sizes = table.public.columns, table.public.sizes
     pairs = [
         pair
         for pair in combinations(range(len(names)), 2)
-        if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS and held(release, pair)
+        if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS and can_count(release, pair)
     ]
     found = [
         Association((names[pair[0]], names[pair[1]]), cramers_v(truth), cramers_v(released))
-        for pair, (truth, released) in counted([table.counts, side_of(release)], pairs, sizes)
+        for pair, (truth, released) in count_sides([table.counts, side_of(release)], pairs, sizes)
     ]
     return Associations(tuple(found))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.errors import importing
-from sfumato.evaluate.paired_counts import released_columns
+from sfumato.evaluate.paired_counts import keep_released_columns
 from sfumato.tabular.classifier import Classifier
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -100,7 +100,7 @@ def mistakes(table: Table, release: Classifier) -> Mistakes:
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     task = release.task
     codes = _codes(table)
     truth = task.positive[codes[:, task.target]]
@@ -145,7 +145,7 @@ def train_and_test(
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     public = table.public
     column = public.schema.index(target)
     classes = _classes(public, target, positive)
@@ -154,13 +154,13 @@ def train_and_test(
         tested = noise.generator(0).permutation(len(private)) < -(-len(private) // TESTED)
         learnt, judged = private[~tested], private[tested]
     else:
-        test = released_columns(test, release)
+        test = keep_released_columns(test, release)
         learnt, judged = private, _codes(test)
     released = release.published_codes if isinstance(release, SyntheticTable) else _codes(release)
     truth = classes[judged[:, column]]
 
     def error(train: NDArray[Any]) -> float:
-        guessed = _predicted(train, judged, column, classes, public.sizes, rule)
+        guessed = _predict_classes(train, judged, column, classes, public.sizes, rule)
         return float(np.mean(guessed != truth)) if truth.size else 0.0
 
     most = _most_frequent(classes[learnt[:, column]])
@@ -192,7 +192,7 @@ def _most_frequent(classes: NDArray[np.int64]) -> int:
     return int(np.argmax(np.bincount(classes))) if classes.size else 0
 
 
-def _predicted(
+def _predict_classes(
     train: NDArray[Any],
     test: NDArray[Any],
     target: int,

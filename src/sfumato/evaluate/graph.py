@@ -124,20 +124,20 @@ def _comparisons(data: Graph, release: Any) -> list[Comparison]:
     if isinstance(release, NumberRelease) and isinstance(method, SubgraphCount):
         shape = Shape(method.shape, 3 if method.k is None else method.k)
         expected = (method.expected_error(data), method.expected_error(data, 0.95))
-        return [_compared(release.what, shape.count(graph), release.value, expected)]
+        return [_compare_value(release.what, shape.count(graph), release.value, expected)]
     if isinstance(release, StatisticRelease) and isinstance(method, GraphStatistic):
-        return [_compared(release.expression, _formula(data, method), release.value)]
+        return [_compare_value(release.expression, _formula(data, method), release.value)]
     if isinstance(release, DegreeRelease):
-        return [_compared(DEGREES, np.sort(graph.degrees()), release.degrees)]
+        return [_compare_value(DEGREES, np.sort(graph.degrees()), release.degrees)]
     if isinstance(release, SummaryRelease):
         return [
-            _compared("edges", graph.edges, release.edges.value),
-            _compared("triangles", graph.triangles(), release.triangles.value),
-            _compared(DEGREES, np.sort(graph.degrees()), release.degrees),
+            _compare_value("edges", graph.edges, release.edges.value),
+            _compare_value("triangles", graph.triangles(), release.triangles.value),
+            _compare_value(DEGREES, np.sort(graph.degrees()), release.degrees),
         ]
     if isinstance(release, SyntheticGraph):
         return [
-            _compared(what, truth, drawn)
+            _compare_value(what, truth, drawn)
             for what, truth, drawn in compare(data, release).rows()
             if truth is not None and drawn is not None
         ]
@@ -146,7 +146,7 @@ def _comparisons(data: Graph, release: Any) -> list[Comparison]:
     raise ValueError(f"a release of {release.kind} by {method.name} is not compared with a graph")
 
 
-def _compared(
+def _compare_value(
     what: str, truth: Any, released: Any, expected: tuple[int, int] | None = None
 ) -> Comparison:
     return Comparison(what, _floats(truth), _floats(released), expected)
@@ -155,13 +155,13 @@ def _compared(
 def _spectra(data: Graph, release: SpectrumRelease) -> list[Comparison]:
     """Return the eigenvalues, and how close eigenvectors come to what is possible."""
     found = compare_spectrum(data, release)
-    made = [_compared("eigenvalues", found.truth.eigenvalues, found.released)]
+    made = [_compare_value("eigenvalues", found.truth.eigenvalues, found.released)]
     if found.cosines is not None and found.captured is not None:
-        made.append(_compared("cosines of the eigenvectors", [1.0] * release.k, found.cosines))
-        made.append(_compared("captured part of their subspace", 1.0, found.captured))
+        made.append(_compare_value("cosines of the eigenvectors", [1.0] * release.k, found.cosines))
+        made.append(_compare_value("captured part of their subspace", 1.0, found.captured))
     if found.reconstruction is not None:
         best, reached = found.reconstruction.best, found.reconstruction.distance
-        made.append(_compared("distance of the graph drawn from it", best, reached))
+        made.append(_compare_value("distance of the graph drawn from it", best, reached))
     return made
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.engines.clique_kernels import ones
 
-__all__ = ["distance_sums", "moved_nodes"]
+__all__ = ["distance_sums", "move_nodes"]
 
 #: Sources that are walked from at a time: the bits of a word.
 WORD = 64
@@ -62,7 +62,7 @@ def distance_sums(starts: Any, neighbours: Any, sources: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def moved_nodes(starts: Any, neighbours: Any, weights: Any, strengths: Any, least: float) -> Any:
+def move_nodes(starts: Any, neighbours: Any, weights: Any, strengths: Any, least: float) -> Any:
     """Return communities after nodes moved, one by one in order, wherever modularity rises most.
 
     Parameters

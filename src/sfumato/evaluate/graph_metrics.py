@@ -230,7 +230,7 @@ def communities(graph: MemoryGraph) -> Integers:
     """
     from scipy.sparse import csr_array
 
-    from sfumato.evaluate.graph_metric_kernels import moved_nodes
+    from sfumato.evaluate.graph_metric_kernels import move_nodes
 
     matrix = csr_array(graph.adjacency, dtype=np.float64)
     label = np.arange(graph.nodes)
@@ -241,7 +241,7 @@ def communities(graph: MemoryGraph) -> Integers:
         between.setdiag(0)
         between.eliminate_zeros()
         starts, neighbours = (part.astype(np.int64) for part in (between.indptr, between.indices))
-        found = moved_nodes(starts, neighbours, between.data, strengths, LEAST_GAIN)
+        found = move_nodes(starts, neighbours, between.data, strengths, LEAST_GAIN)
         kept, found = np.unique(found, return_inverse=True)
         label = found[label]
         if len(kept) == matrix.shape[0]:

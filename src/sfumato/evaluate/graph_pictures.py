@@ -16,7 +16,7 @@ from sfumato import noise
 from sfumato.data.graph import Graph
 from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.evaluate.graph_metrics import clustering_of_nodes, communities
-from sfumato.evaluate.synthetic_graph import GraphComparison, published
+from sfumato.evaluate.synthetic_graph import GraphComparison, published_graph
 from sfumato.graph.count_law import CountLaw
 from sfumato.graph.degrees import DegreeRelease, logarithmic
 from sfumato.graph.dk_series import joint_degrees
@@ -224,7 +224,7 @@ def draw_comparison(
     """
     from matplotlib.figure import Figure
 
-    sides = (data.counts, published(synthetic).counts)
+    sides = (data.counts, published_graph(synthetic).counts)
     figure = Figure(figsize=(10.2, 7.6), layout="constrained")
     figure.suptitle(LABEL, x=0.99, ha="right", fontsize=9, fontweight="bold", color=RELEASED)
     grid = figure.add_gridspec(2, 6, height_ratios=(1, 1.25))

@@ -17,7 +17,7 @@ from sfumato.engines.memory import CodeTable, code_type
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.synthetic import SyntheticTable
 
-__all__ = ["Comparable", "Side", "code_table", "counted", "released_columns", "side_of"]
+__all__ = ["Comparable", "Side", "code_table", "count_sides", "keep_released_columns", "side_of"]
 
 Comparable = NoisyTables | SyntheticTable | Table
 """What a private table can be compared with: released counts, released rows, or other rows."""
@@ -58,14 +58,14 @@ def side_of(release: Comparable) -> Side:
     return release.counts if isinstance(release, Table) else _Released(release)
 
 
-def held(release: Comparable, columns: Sequence[int]) -> bool:
+def can_count(release: Comparable, columns: Sequence[int]) -> bool:
     """Tell whether a release can count a combination of columns."""
     if isinstance(release, NoisyTables):
         return any(set(columns) <= set(inside) for inside in release.sets)
     return True
 
 
-def counted(
+def count_sides(
     sides: Sequence[Side], sets: Sequence[tuple[int, ...]], sizes: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], list[NDArray[Any]]]]:
     """Yield each set of columns with its table on every side, counted in batches."""
@@ -91,7 +91,7 @@ class Described(Protocol):
         """What is public about it."""
 
 
-def released_columns(table: Table, release: Described) -> Table:
+def keep_released_columns(table: Table, release: Described) -> Table:
     """Return a table with the columns of a release; raise unless they have the same values.
 
     A release publishes the columns that it used, which need not be all of the table.

@@ -25,7 +25,7 @@ __all__ = [
     "WARNING",
     "BoxErrors",
     "PointsEvaluation",
-    "counted",
+    "count_points",
     "evaluate",
     "random_boxes",
 ]
@@ -135,7 +135,7 @@ def evaluate(
     found = []
     for size, share in SIZES.items():
         grid = random_boxes(points.public, share, queries, generator)
-        truth = counted(points, grid)
+        truth = count_points(points, grid)
         told = release.count(_edges(points.public, grid))
         apart = np.abs(told - truth)
         least = max(SANITY * points.counts.rows, 1.0)
@@ -190,7 +190,7 @@ def random_boxes(
     return np.stack([first, np.clip(last, first + 1, whole)], axis=2)
 
 
-def counted(points: Points, grid: Grid) -> Grid:
+def count_points(points: Points, grid: Grid) -> Grid:
     """Return how many private points lie in each box. Not private.
 
     Parameters

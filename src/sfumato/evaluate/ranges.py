@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import Table, TablePublic
-from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
+from sfumato.evaluate.paired_counts import (
+    Comparable,
+    can_count,
+    count_sides,
+    keep_released_columns,
+    side_of,
+)
 
 __all__ = ["RangeError", "RangeErrors", "ordered_columns", "range_errors"]
 
@@ -115,7 +121,7 @@ def range_errors(
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     public = table.public
     generator = noise.generator(0) if generator is None else generator
     sets = _sets(public, release)
@@ -126,7 +132,7 @@ def range_errors(
     found = []
     rows = table.counts.rows
     sides = [table.counts, side_of(release)]
-    for columns, tables in counted(sides, list(wanted), public.sizes):
+    for columns, tables in count_sides(sides, list(wanted), public.sizes):
         names = tuple(public.columns[column] for column in columns)
         for _ in range(wanted[columns]):
             box = _box(public, columns, generator)
@@ -143,7 +149,8 @@ def _sets(public: TablePublic, release: Comparable) -> list[tuple[int, ...]]:
         columns
         for ways in range(1, MOST_WAYS + 1)
         for columns in combinations(ordered, ways)
-        if prod(public.sizes[column] for column in columns) <= MOST_CELLS and held(release, columns)
+        if prod(public.sizes[column] for column in columns) <= MOST_CELLS
+        and can_count(release, columns)
     ]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato import noise
 from sfumato.data.table import Table
-from sfumato.evaluate.paired_counts import released_columns
+from sfumato.evaluate.paired_counts import keep_released_columns
 from sfumato.evaluate.warning import WARNING
 from sfumato.regression.design import Design, centres
 from sfumato.regression.model import RegressionModel, fine_features
@@ -121,7 +121,7 @@ def evaluate(table: Table, release: RegressionModel) -> NumberErrors | ClassErro
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     return _classes(table, release) if release.positive is not None else _numbers(table, release)
 
 
@@ -146,7 +146,7 @@ def _numbers(table: Table, release: RegressionModel) -> NumberErrors:
         private_error=_root(_least_squares(table, release.design, truth, there) - truth),
         explained=1 - (error / guess) ** 2 if guess > 0 else 0.0,
         spearman=spearman(told, truth),
-        covered=_covered(table, release, truth, there),
+        covered=_coverage(table, release, truth, there),
     )
 
 
@@ -164,7 +164,7 @@ def _classes(table: Table, release: RegressionModel) -> ClassErrors:
         error=float(np.mean(told != truth)),
         majority_error=min(share, 1 - share),
         private_error=float(np.mean((_logistic(table, release.design, truth) > 0) != truth)),
-        ranked=_ranked(likely, truth),
+        ranked=_area_under_curve(likely, truth),
     )
 
 
@@ -177,7 +177,7 @@ def _frames(table: Table) -> Any:
         yield table.public.frame(part, noise.generator(0))
 
 
-def _covered(
+def _coverage(
     table: Table, release: RegressionModel, truth: Floats, there: NDArray[np.bool_]
 ) -> float | None:
     """Return the share of rows whose interval holds the truth, where a model has intervals."""
@@ -224,7 +224,7 @@ def _root(errors: Floats) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _ranked(likely: Floats, truth: NDArray[np.bool_]) -> float:
+def _area_under_curve(likely: Floats, truth: NDArray[np.bool_]) -> float:
     """Return the area under the ROC curve, ties counted as a half."""
     from scipy.stats import rankdata
 

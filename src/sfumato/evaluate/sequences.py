@@ -30,8 +30,8 @@ __all__ = [
     "Truncate",
     "evaluate_sequences",
     "length_distance",
-    "named_strings",
     "precision",
+    "strings_of",
     "top_strings",
 ]
 
@@ -137,7 +137,7 @@ def _length_counts(engine: MemorySequences) -> NDArray[np.int64]:
     return np.bincount(np.diff(starts) - 1 - closed).astype(np.int64)
 
 
-def _counted_lengths(sequences: Any) -> NDArray[np.int64]:
+def _count_lengths(sequences: Any) -> NDArray[np.int64]:
     """Return how many sequences of any kind have each number of symbols, from 0."""
     if isinstance(sequences, Sequences):
         return _length_counts(sequences.counts)
@@ -162,7 +162,7 @@ def length_distance(data: Sequences, other: Any) -> float:
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    sides = [_counted_lengths(data), _counted_lengths(other)]
+    sides = [_count_lengths(data), _count_lengths(other)]
     most = max(map(len, sides))
     first, second = (np.pad(side, (0, most - len(side))) for side in sides)
     return total_variation(first, second)
@@ -255,7 +255,7 @@ def evaluate_sequences(
     if data.public.alphabet != release.public.alphabet:
         raise ValueError("the release has another alphabet; evaluate it with its own sequences")
     most = max(top, default=1)
-    truth, answer = top_strings(data, most), named_strings(release.top(most))
+    truth, answer = top_strings(data, most), strings_of(release.top(most))
     generator = noise.generator(0) if generator is None else generator
     sampled = release.sample(data.counts.rows if rows is None else rows, generator=generator)
     return SequenceEvaluation(
@@ -263,6 +263,6 @@ def evaluate_sequences(
     )
 
 
-def named_strings(answers: Iterable[Any]) -> list[String]:
+def strings_of(answers: Iterable[Any]) -> list[String]:
     """Return the strings of a release's answers, without their estimates where they have some."""
     return [tuple(item[0]) if isinstance(item[0], tuple) else tuple(item) for item in answers]

@@ -17,7 +17,7 @@ from sfumato.data.graph import Graph
 from sfumato.evaluate.warning import WARNING
 from sfumato.graph.eigen import (
     SymmetricOperator,
-    captured,
+    captured_share,
     cosines,
     largest_eigenpairs,
     strongest_pairs,
@@ -162,7 +162,7 @@ def compare_spectrum(
         true,
         release.eigenvalues,
         cosines(true.eigenvectors, vectors),
-        captured(true.eigenvectors, vectors),
+        captured_share(true.eigenvectors, vectors),
         float(apart.max(initial=0.0)),
         _reconstruction(data, release, true),
     )

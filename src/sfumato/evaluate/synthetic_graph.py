@@ -18,7 +18,7 @@ from sfumato.engines.memory_graph import MemoryGraph
 from sfumato.evaluate.graph_metrics import GraphMetrics, eigenpairs, graph_metrics
 from sfumato.evaluate.warning import WARNING
 from sfumato.graph.dk_series import JointDegrees, joint_degrees
-from sfumato.graph.eigen import captured, cosines
+from sfumato.graph.eigen import captured_share, cosines
 from sfumato.graph.sampled import SampledGraph
 from sfumato.graph.synthetic import SyntheticGraph
 
@@ -30,7 +30,7 @@ __all__ = [
     "compare",
     "degree_distances",
     "joint_degree_distance",
-    "published",
+    "published_graph",
 ]
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ class GraphComparison:
 
     def rows(self) -> list[tuple[str, float | None, float | None]]:
         """Return what is listed, in order: what it is, the original's, the synthetic one's."""
-        sides = [_listed(metrics) for metrics in (self.original, self.synthetic)]
+        sides = [_list_metrics(metrics) for metrics in (self.original, self.synthetic)]
         return [(words, sides[0][name], sides[1][name]) for name, words in LISTED.items()]
 
     def to_json(self) -> dict[str, Any]:
@@ -174,8 +174,8 @@ def compare(
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    drawn = published(synthetic)
-    named = _named(synthetic) if matched is None else matched
+    drawn = published_graph(synthetic)
+    named = _has_named_nodes(synthetic) if matched is None else matched
     if named and drawn.nodes != data.public.nodes:
         raise ValueError(
             f"the synthetic graph has {drawn.nodes:,} nodes and the private one "
@@ -200,12 +200,12 @@ def compare(
     return GraphComparison(metrics[0], metrics[1], distances, subspaces)
 
 
-def published(synthetic: SyntheticGraph | SampledGraph) -> SampledGraph:
+def published_graph(synthetic: SyntheticGraph | SampledGraph) -> SampledGraph:
     """Return the graph itself: that of edges.csv, for a release."""
     return synthetic.graph if isinstance(synthetic, SyntheticGraph) else synthetic
 
 
-def _named(synthetic: SyntheticGraph | SampledGraph) -> bool:
+def _has_named_nodes(synthetic: SyntheticGraph | SampledGraph) -> bool:
     """Tell whether the nodes of a synthetic graph stand for those of the private one."""
     if isinstance(synthetic, SyntheticGraph):
         return synthetic.model.named
@@ -251,7 +251,7 @@ def _degrees(graph: MemoryGraph, isolated: bool) -> Integers:
     return degrees if isolated else degrees[degrees > 0]
 
 
-def _listed(metrics: GraphMetrics) -> dict[str, float | None]:
+def _list_metrics(metrics: GraphMetrics) -> dict[str, float | None]:
     """Return the metrics that are listed, by name."""
     inner = {
         "path_length": metrics.paths.length,
@@ -268,5 +268,5 @@ def _subspaces(first: MemoryGraph, second: MemoryGraph, many: int) -> Subspaces:
     return Subspaces(
         tuple(cosines(*vectors).tolist()),
         tuple(np.clip(principal, 0.0, 1.0).tolist()),
-        captured(*vectors),
+        captured_share(*vectors),
     )

@@ -20,7 +20,13 @@ from sfumato import noise
 from sfumato.data.table import Table
 from sfumato.evaluate.association import Associations, associations
 from sfumato.evaluate.classifiers import Classification, train_and_test
-from sfumato.evaluate.paired_counts import Comparable, counted, held, released_columns, side_of
+from sfumato.evaluate.paired_counts import (
+    Comparable,
+    can_count,
+    count_sides,
+    keep_released_columns,
+    side_of,
+)
 from sfumato.evaluate.ranges import RangeErrors, range_errors
 from sfumato.evaluate.warning import WARNING
 from sfumato.tabular.noisy_tables import NoisyTables
@@ -183,11 +189,13 @@ def _distances(
         How many further ones of the family were left out because they are too many.
     """
     names, sizes = table.public.columns, table.public.sizes
-    known = [columns for columns in sets if held(release, columns)]
+    known = [columns for columns in sets if can_count(release, columns)]
     small = [columns for columns in known if prod(sizes[c] for c in columns) <= MOST_CELLS]
     found = [
         Distance(tuple(names[column] for column in columns), total_variation(truth, released))
-        for columns, (truth, released) in counted([table.counts, side_of(release)], small, sizes)
+        for columns, (truth, released) in count_sides(
+            [table.counts, side_of(release)], small, sizes
+        )
     ]
     left_out = others + len(known) - len(small)
     return Summary(what, tuple(found), len(sets) - len(known), left_out)
@@ -246,7 +254,7 @@ def evaluate(
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     most = len(table.public.columns)
     if any(not 1 <= number <= most for number in ways):
         raise ValueError(f"ways must be from 1 to the number of columns, {most}; got {list(ways)}")
@@ -277,5 +285,5 @@ def average_total_variation(table: Table, release: Comparable, *, ways: int) -> 
     -----
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
-    table = released_columns(table, release)
+    table = keep_released_columns(table, release)
     return _of_ways(table, release, ways).average

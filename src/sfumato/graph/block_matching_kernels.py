@@ -12,11 +12,11 @@ import numpy as np
 
 from sfumato.graph.edge_set_kernels import bump, edge_key, room_for, table_for
 
-__all__ = ["mended"]
+__all__ = ["mend_edges"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _taken(keys: Any, counts: Any, left: int, right: int, nodes: int) -> int:
+def _take_edge(keys: Any, counts: Any, left: int, right: int, nodes: int) -> int:
     """Take an edge away; return 1 if it was a loop or stood beside its equal."""
     if left == right:
         return 1
@@ -26,7 +26,7 @@ def _taken(keys: Any, counts: Any, left: int, right: int, nodes: int) -> int:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _added(keys: Any, counts: Any, left: int, right: int, nodes: int) -> Any:
+def _add_edge(keys: Any, counts: Any, left: int, right: int, nodes: int) -> Any:
     """Add an edge; return whether it is a loop or stands beside its equal, and new places."""
     if left == right:
         return 1, 0
@@ -51,22 +51,22 @@ def _exchange(owner: Any, here: int, there: int, keys: Any, counts: Any, nodes: 
     Returns how many places of the table are new.
     """
     mine, other = owner[here ^ 1], owner[there ^ 1]
-    before = _taken(keys, counts, owner[here], mine, nodes)
-    before += _taken(keys, counts, owner[there], other, nodes)
-    first, fresh = _added(keys, counts, owner[there], mine, nodes)
-    second, more = _added(keys, counts, owner[here], other, nodes)
+    before = _take_edge(keys, counts, owner[here], mine, nodes)
+    before += _take_edge(keys, counts, owner[there], other, nodes)
+    first, fresh = _add_edge(keys, counts, owner[there], mine, nodes)
+    second, more = _add_edge(keys, counts, owner[here], other, nodes)
     if first + second <= before:
         owner[here], owner[there] = owner[there], owner[here]
     else:
-        _taken(keys, counts, owner[there], mine, nodes)
-        _taken(keys, counts, owner[here], other, nodes)
-        _added(keys, counts, owner[here], mine, nodes)
-        _added(keys, counts, owner[there], other, nodes)
+        _take_edge(keys, counts, owner[there], mine, nodes)
+        _take_edge(keys, counts, owner[here], other, nodes)
+        _add_edge(keys, counts, owner[here], mine, nodes)
+        _add_edge(keys, counts, owner[there], other, nodes)
     return fresh + more
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def mended(
+def mend_edges(
     owner: Any,
     place_group: Any,
     places: Any,
@@ -86,7 +86,7 @@ def mended(
     counts = np.zeros(len(keys), dtype=np.int64)
     used = 0
     for edge in range(edges):
-        _, fresh = _added(keys, counts, owner[2 * edge], owner[2 * edge + 1], nodes)
+        _, fresh = _add_edge(keys, counts, owner[2 * edge], owner[2 * edge + 1], nodes)
         used += fresh
     for _ in range(passes):
         tried = 0
@@ -107,6 +107,6 @@ def mended(
     kept = np.ones(edges, dtype=np.bool_)
     for edge in range(edges):
         if not _single(keys, counts, owner[2 * edge], owner[2 * edge + 1], nodes):
-            _taken(keys, counts, owner[2 * edge], owner[2 * edge + 1], nodes)
+            _take_edge(keys, counts, owner[2 * edge], owner[2 * edge + 1], nodes)
             kept[edge] = False
     return kept

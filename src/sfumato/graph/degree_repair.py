@@ -92,7 +92,7 @@ def graphical(degrees: ArrayLike) -> Repaired:
     falling = whole[order]
     too_much = excess(falling)
     if too_much > 0:
-        falling = _lowered(falling, too_much + (int(falling.sum()) - too_much) % 2)
+        falling = _lower_largest(falling, too_much + (int(falling.sum()) - too_much) % 2)
     elif falling.sum() % 2:
         falling = _even(falling, within[order], nodes)
     repaired = np.empty(nodes, dtype=np.int64)
@@ -101,7 +101,7 @@ def graphical(degrees: ArrayLike) -> Repaired:
     return Repaired(repaired, moved)
 
 
-def _lowered(falling: Integers, steps: int) -> Integers:
+def _lower_largest(falling: Integers, steps: int) -> Integers:
     """Lower the largest degree by 1, so many times; of equal ones the last."""
     # Lowering the first j degrees to the (j+1)-th takes `needed[j − 1]` steps.
     size = np.arange(1, len(falling) + 1)
@@ -128,7 +128,7 @@ def _even(falling: Integers, given: NDArray[np.float64], nodes: int) -> Integers
     ordered = np.sort(changed)[::-1]
     if possible[place] and excess(ordered) <= 0:
         return changed
-    return _lowered(falling, 1)
+    return _lower_largest(falling, 1)
 
 
 # Whole numbers that add up: the closest within bounds, and shares of a total.
@@ -211,7 +211,7 @@ def shares(weights: ArrayLike, total: int) -> Integers:
     return parted
 
 
-def rounded(units: ArrayLike, unit: int) -> Integers:
+def round_keeping_sum(units: ArrayLike, unit: int) -> Integers:
     """Return numbers, given in parts of a unit, as whole numbers with the same sum.
 
     Examples

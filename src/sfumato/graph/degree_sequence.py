@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.degrees import DegreeRelease
-from sfumato.graph.margins import margin
 from sfumato.graph.queries import SortedDegrees
-from sfumato.mechanisms.count_noise import count_noise
+from sfumato.mechanisms.count_noise import count_noise, margin
 from sfumato.mechanisms.isotonic import repair_sorted_counts
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph import dk_bounds
 from sfumato.graph.dk_one import DegreeHistogram, SortedPart
-from sfumato.graph.dk_parts import MOST_BINS, DKPart, joined_estimate, noise_of
+from sfumato.graph.dk_parts import MOST_BINS, DKPart, combine_estimates, noise_of
 from sfumato.graph.dk_series import Triples, triangle_kinds, wedge_kinds
 from sfumato.graph.dk_two import MOST_GROUPS, GroupedDegrees
-from sfumato.graph.joint_degrees import repaired_joint
+from sfumato.graph.joint_degrees import repair_joint
 from sfumato.graph.joint_models import JointModel, TripleModel
-from sfumato.graph.margins import margin
 from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
 from sfumato.graph.queries import JointDegreeTable, LargestDegree, TripleTable, WidestPair
 from sfumato.graph.synthetic import SyntheticGraph, drawn_sizes
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.smooth import SmoothLaplace
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis
@@ -282,7 +282,7 @@ class TripleHistogram:
         )
         primitive, most = self._primitive(public), self._most(public)
         query = TripleTable(most, primitive.beta)
-        noisy = counted((yield Ask(budget.take(rest, TRIPLES), primitive, query, TRIPLES)))
+        noisy = cut_to_possible((yield Ask(budget.take(rest, TRIPLES), primitive, query, TRIPLES)))
         yield FINISH
         base, moved = self._joint.model(public, joint)
         degree = min(max(int(largest[0]), 0), max(public.nodes - 1, 0))
@@ -335,7 +335,7 @@ def parts_of(loss: ApproxDP, small: int) -> list[ApproxDP]:
     return [part] * small + [rest]
 
 
-def counted(noisy: Any) -> NDArray[np.float64]:
+def cut_to_possible(noisy: Any) -> NDArray[np.float64]:
     """Return integers of any size as floats, cut to what is possible."""
     return np.array([float(min(max(int(x), -LARGEST_COUNT), LARGEST_COUNT)) for x in noisy])
 
@@ -448,13 +448,13 @@ class JointHistogram:
         primitive = self._primitive(public)
         table = JointDegreeTable(self.most(public), primitive.beta)
         noisy = yield Ask(budget.take(rest, JOINT), primitive, table, JOINT)
-        return JointAnswers(int(edge_count[0]), int(widest[0]), counted(noisy))
+        return JointAnswers(int(edge_count[0]), int(widest[0]), cut_to_possible(noisy))
 
     def model(self, public: GraphPublic, said: JointAnswers) -> tuple[JointModel, float]:
         """Return the model of what was said, and how far that had to be moved."""
         noisy = said.table
         deviation = edge_noise(parts_of(self.loss, 2)[0]).standard_deviation
-        edges = joined_estimate([(float(said.edges), deviation)], public)
+        edges = combine_estimates([(float(said.edges), deviation)], public)
         wide = min(max(said.widest, 0), max(2 * public.nodes - 4, 0))
         kept = noisy > threshold(self._bound(public, wide), self._primitive(public))
         bins, weights = self._bins(public)[kept], noisy[kept]
@@ -465,7 +465,7 @@ class JointHistogram:
         nodes = max(public.nodes - float((weights[:, None] / bins).sum()), 1.0)
         mean = min(max(round(2 * rest / nodes), 1), self.most(public))
         low, high = np.append(bins[:, 0], mean), np.append(bins[:, 1], mean)
-        found = repaired_joint(low, high, np.append(weights, rest), public.nodes)
+        found = repair_joint(low, high, np.append(weights, rest), public.nodes)
         return JointModel(found.joint, public.nodes), found.moved
 
     def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
-from sfumato.graph.degree_repair import Repaired, closest, graphical, rounded, shares
+from sfumato.graph.degree_repair import Repaired, closest, graphical, round_keeping_sum, shares
 from sfumato.graph.degree_sequence import DEGREES, ask_degrees, degree_noise, degree_step
-from sfumato.graph.dk_parts import MOST_BINS, joined_estimate, noise_of
-from sfumato.graph.margins import margin
+from sfumato.graph.dk_parts import MOST_BINS, combine_estimates, noise_of
 from sfumato.graph.models import DegreeModel
 from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
 from sfumato.graph.queries import DegreeCounts
 from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.isotonic import isotonic_regression
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
@@ -87,7 +87,7 @@ class SortedPart:
         units = np.rint(np.clip(rising, -3 * public.nodes, 3 * public.nodes) * UNIT)
         most = max(public.nodes - 1, 0)
         parts = closest(units.astype(np.int64), most * UNIT, 2 * edges * UNIT)
-        found = graphical(np.clip(rounded(parts, UNIT), 0, most))
+        found = graphical(np.clip(round_keeping_sum(parts, UNIT), 0, most))
         return Repaired(found.degrees, float(np.abs(found.degrees - rising).sum()))
 
     def _edges(self, public: GraphPublic, noisy: Integers, counted: int) -> int:
@@ -96,7 +96,7 @@ class SortedPart:
         deviation = degree_noise(public, degrees).standard_deviation
         spread = deviation * math.sqrt(max(public.nodes, 1)) / 2
         direct = float(counted), edge_noise(edges).standard_deviation
-        return joined_estimate([direct, (total, spread)], public)
+        return combine_estimates([direct, (total, spread)], public)
 
     def program(self, public: GraphPublic, budget: Budget) -> Program[SyntheticGraph]:
         """Ask, and return graphs with these degrees."""
@@ -173,7 +173,7 @@ class DegreeHistogram:
         counted = yield ask_edges(budget.take(edges, EDGES))
         yield FINISH
         direct = float(counted[0]), edge_noise(edges).standard_deviation
-        ends = 2 * joined_estimate([direct], public)
+        ends = 2 * combine_estimates([direct], public)
         nodes = self._likely(public, noisy)
         known = np.repeat(np.arange(len(nodes)), nodes)
         rest = public.nodes - len(known)

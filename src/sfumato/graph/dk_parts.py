@@ -15,7 +15,7 @@ from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Program
 
-__all__ = ["MOST_BINS", "DKPart", "joined_estimate", "noise_of"]
+__all__ = ["MOST_BINS", "DKPart", "combine_estimates", "noise_of"]
 
 #: The most bins of a histogram that are measured, all of them with noise.
 MOST_BINS = 2**16
@@ -42,7 +42,7 @@ def noise_of(loss: Loss, shape: tuple[int, ...], sensitivity: int) -> GeometricN
     return GeometricNoise(shape=shape, sensitivity=Fraction(sensitivity), epsilon=epsilon)
 
 
-def joined_estimate(estimates: list[tuple[float, float]], public: GraphPublic) -> int:
+def combine_estimates(estimates: list[tuple[float, float]], public: GraphPublic) -> int:
     """Return a whole number of edges from several noisy ones.
 
     Parameters

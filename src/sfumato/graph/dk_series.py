@@ -128,8 +128,10 @@ def triples(pairs: Integers, nodes: int) -> Triples:
     wedge_keys = [path_keys]
     for centre, one, two in ((low, middle, high), (middle, low, high), (high, low, middle)):
         wedge_keys.append((centre * many + one) * many + two)
-    open_keys, wedges = _summed(np.concatenate(wedge_keys), np.concatenate([paths, *3 * [-counts]]))
-    keys, counts = _summed(keys, counts)
+    open_keys, wedges = _sum_by_key(
+        np.concatenate(wedge_keys), np.concatenate([paths, *3 * [-counts]])
+    )
+    keys, counts = _sum_by_key(keys, counts)
     return Triples(
         kinds[np.stack(_digits(open_keys, many), axis=1)],
         wedges,
@@ -177,7 +179,7 @@ def _digits(keys: Integers, base: np.int64) -> tuple[Integers, Integers, Integer
     return keys // (base * base), keys // base % base, keys % base
 
 
-def _summed(keys: Integers, counts: Integers) -> tuple[Integers, Integers]:
+def _sum_by_key(keys: Integers, counts: Integers) -> tuple[Integers, Integers]:
     """Return the distinct keys in order with the sums of their counts, where these are not 0."""
     keys, where = np.unique(keys, return_inverse=True)
     total = np.zeros(len(keys), dtype=np.int64)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.degree_repair import closest, shares
-from sfumato.graph.dk_parts import joined_estimate, noise_of
-from sfumato.graph.margins import margin
+from sfumato.graph.dk_parts import combine_estimates, noise_of
 from sfumato.graph.models import BlockModel
 from sfumato.graph.number import EDGES, ask_edges, edge_noise, edge_step
 from sfumato.graph.queries import BlockCounts, NodeDegrees
 from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss
@@ -124,7 +124,7 @@ class GroupedDegrees:
         blocks = np.zeros((many, many), dtype=np.int64)
         blocks[np.triu_indices(many)] = counts
         ends = blocks.sum(axis=0) + blocks.sum(axis=1)
-        model = BlockModel(_dealt(expected, groups, ends, public), groups, blocks)
+        model = BlockModel(_deal_degrees(expected, groups, ends, public), groups, blocks)
         return SyntheticGraph(public, model, moved=float(np.abs(counts - said).sum()))
 
     def _grouping(self, public: GraphPublic, noisy: Integers) -> tuple[Integers, Integers]:
@@ -139,7 +139,7 @@ class GroupedDegrees:
     def _edges(self, public: GraphPublic, noisy: Integers, said: Integers, counted: int) -> int:
         """Return the number of edges, which degrees and blocks tell too, each by its noise."""
         degrees, blocks = self._degree_noise(public), noise_of(self._losses[1], said.shape, 1)
-        return joined_estimate(
+        return combine_estimates(
             [
                 (float(counted), edge_noise(self._losses[2]).standard_deviation),
                 (
@@ -176,7 +176,9 @@ def _equal_groups(expected: Integers, many: int) -> Integers:
     return np.asarray(np.unique(group, return_inverse=True)[1][kind], dtype=np.int64)
 
 
-def _dealt(expected: Integers, groups: Integers, ends: Integers, public: GraphPublic) -> Integers:
+def _deal_degrees(
+    expected: Integers, groups: Integers, ends: Integers, public: GraphPublic
+) -> Integers:
     """Return degrees that add up to the ends of each group, in proportion to those expected."""
     degrees = np.zeros(len(expected), dtype=np.int64)
     most = max(public.nodes - 1, 0)

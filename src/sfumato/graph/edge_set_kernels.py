@@ -14,13 +14,13 @@ import numpy as np
 __all__ = [
     "below",
     "bump",
-    "counted",
     "edge_key",
     "edge_set",
     "forget",
     "has",
     "put",
     "room_for",
+    "sum_amounts",
     "table_for",
 ]
 
@@ -153,7 +153,7 @@ def bump(keys: Any, counts: Any, key: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def counted(given: Any, amounts: Any) -> Any:
+def sum_amounts(given: Any, amounts: Any) -> Any:
     """Return a table of counts, at most half full, with amounts added up by their keys."""
     keys = table_for(len(given))
     counts = np.zeros(len(keys), dtype=np.int64)

@@ -24,7 +24,7 @@ __all__ = [
     "MOST_PAIRS",
     "CertifiedSpectrum",
     "SymmetricOperator",
-    "captured",
+    "captured_share",
     "certified_distance",
     "certified_spectrum",
     "cosines",
@@ -95,7 +95,7 @@ def largest_eigenpairs(matrix: SymmetricOperator, k: int) -> tuple[Floats, Float
     if matrix.rows <= DENSE_ROWS or k > MOST_PAIRS:
         values, vectors = _dense(matrix, k)
     else:
-        values, vectors = _iterated(matrix, k)
+        values, vectors = _solve_by_lanczos(matrix, k)
     order = np.argsort(-values, kind="stable")
     return values[order], with_signs(vectors[:, order])
 
@@ -115,7 +115,7 @@ def _dense(matrix: SymmetricOperator, k: int) -> tuple[Floats, Floats]:
     return values, vectors
 
 
-def _iterated(matrix: SymmetricOperator, k: int) -> tuple[Floats, Floats]:
+def _solve_by_lanczos(matrix: SymmetricOperator, k: int) -> tuple[Floats, Floats]:
     """Solve by the implicitly restarted Lanczos method, with more vectors if it does not settle."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -270,7 +270,7 @@ def lowdin(columns: Floats) -> Floats:
     return np.asarray(left @ right, dtype=np.float64)
 
 
-def captured(vectors: Floats, others: Floats) -> float:
+def captured_share(vectors: Floats, others: Floats) -> float:
     """Return which part of a subspace another holds: ‖UᵀV‖²_F over the dimension of the first.
 
     Parameters

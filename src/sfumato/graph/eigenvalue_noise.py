@@ -29,7 +29,7 @@ __all__ = [
     "ask_eigenvalues",
     "eigenvalue_noise",
     "eigenvalue_step",
-    "repaired_eigenvalues",
+    "repair_eigenvalues",
 ]
 
 #: The label of the eigenvalues in transcripts.
@@ -73,7 +73,7 @@ def eigenvalue_step(k: int, noise: RealLaplace, loss: Loss) -> PlanStep:
     )
 
 
-def repaired_eigenvalues(noisy: Floats, nodes: int) -> Floats:
+def repair_eigenvalues(noisy: Floats, nodes: int) -> Floats:
     """Return the closest eigenvalues that fall and that a graph of so many nodes can have."""
     falling = isotonic_regression(noisy, increasing=False)
     most = max(nodes - 1, 0)
@@ -130,6 +130,6 @@ class EigenvalueNoise:
         noisy = self._noise.read((yield ask_eigenvalues(budget, self._noise)))
         off = float(self._noise.sensitivity / self._noise.epsilon) * float(np.log(20))
         return lambda: SpectralParts(
-            eigenvalues=repaired_eigenvalues(noisy, public.nodes),
+            eigenvalues=repair_eigenvalues(noisy, public.nodes),
             notes=(f"Each eigenvalue is off by at most {off:.4g}, 19 times in 20.",),
         )

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.graph.dk_series import JointDegrees, joint_degrees
-from sfumato.graph.rewiring import ordered_pairs, rewired
-from sfumato.graph.stub_matching import MIXING, realised_graph
+from sfumato.graph.rewiring import ordered_pairs, rewire
+from sfumato.graph.stub_matching import MIXING, realise_graph
 
 __all__ = [
     "RepairedJoint",
     "is_joint_graphical",
     "joint_graph",
     "nodes_by_degree",
-    "repaired_joint",
+    "repair_joint",
 ]
 
 Integers = NDArray[np.int64]
@@ -73,7 +73,7 @@ def joint_graph(
     Parameters
     ----------
     joint
-        Joint degrees that a simple graph can have (see `repaired_joint`).
+        Joint degrees that a simple graph can have (see `repair_joint`).
     nodes
         The number of nodes.
     generator
@@ -94,8 +94,8 @@ def joint_graph(
     if not exact:
         return _pseudograph(joint, degrees, begin, generator)
     rows, columns = np.searchsorted(degrees, joint.low), np.searchsorted(degrees, joint.high)
-    pairs = dealt(rows, columns, joint.edges, np.diff(begin))
-    return rewired(pairs, nodes, generator, steps=MIXING * len(pairs), keep="joint")
+    pairs = deal_edges(rows, columns, joint.edges, np.diff(begin))
+    return rewire(pairs, nodes, generator, steps=MIXING * len(pairs), keep="joint")
 
 
 def _pseudograph(
@@ -124,9 +124,7 @@ class RepairedJoint(NamedTuple):
     moved: float
 
 
-def repaired_joint(
-    low: ArrayLike, high: ArrayLike, weights: ArrayLike, nodes: int
-) -> RepairedJoint:
+def repair_joint(low: ArrayLike, high: ArrayLike, weights: ArrayLike, nodes: int) -> RepairedJoint:
     """Return joint degrees that a simple graph on so many nodes can have, close to those given.
 
     Degrees outside 1 … nodes − 1 and negative weights are dropped; more ends of edges than the
@@ -146,9 +144,9 @@ def repaired_joint(
     >>> repaired_joint([1, 2, 3], [3, 3, 3], [1.2, 1.9, 3.1], 5).joint
     JointDegrees(low=array([1, 2, 3]), high=array([3, 3, 3]), edges=array([1, 2, 3]))
     """
-    cells = _given(low, high, weights)
-    rounded = _rounded(cells, nodes)
-    joint = JointTable(rounded, nodes).repaired()
+    cells = _collect_weights(low, high, weights)
+    rounded = _round_edges(cells, nodes)
+    joint = JointTable(rounded, nodes).repair()
     kept = {
         (one, two): count for one, two, count in zip(*(row.tolist() for row in joint), strict=True)
     }
@@ -156,7 +154,9 @@ def repaired_joint(
     return RepairedJoint(joint, float(moved + sum(kept.values())))
 
 
-def _given(low: ArrayLike, high: ArrayLike, weights: ArrayLike) -> dict[tuple[int, int], float]:
+def _collect_weights(
+    low: ArrayLike, high: ArrayLike, weights: ArrayLike
+) -> dict[tuple[int, int], float]:
     """Return the weight of each pair of degrees, checked and added up, in order."""
     one, two = np.asarray(low), np.asarray(high)
     weight = np.asarray(weights, dtype=np.float64)
@@ -178,7 +178,7 @@ def _given(low: ArrayLike, high: ArrayLike, weights: ArrayLike) -> dict[tuple[in
     return dict(cells)
 
 
-def _rounded(cells: dict[tuple[int, int], float], nodes: int) -> dict[tuple[int, int], int]:
+def _round_edges(cells: dict[tuple[int, int], float], nodes: int) -> dict[tuple[int, int], int]:
     """Return whole numbers of edges that so many nodes can hold, with the sum nearly kept."""
     kept = {
         cell: weight
@@ -231,7 +231,7 @@ class JointTable:
             self._add(low, high, edges)
         self._count = self._counts()
 
-    def repaired(self) -> JointDegrees:
+    def repair(self) -> JointDegrees:
         """Return joint degrees that a graph can have."""
         for _ in range(ROUNDS):
             self._make_even()
@@ -243,7 +243,7 @@ class JointTable:
                 return self._joint()
             self._give_way()
         self._cut()
-        return self._built()
+        return self._build_joint()
 
     def _counts(self) -> dict[int, int]:
         """Return how many nodes each degree has: the closest whole number the nodes allow."""
@@ -433,7 +433,7 @@ class JointTable:
         cells = np.array(list(self._cells()), dtype=np.int64).reshape(-1, 3)
         return JointDegrees(cells[:, 0].copy(), cells[:, 1].copy(), cells[:, 2].copy())
 
-    def _built(self) -> JointDegrees:
+    def _build_joint(self) -> JointDegrees:
         """Return the joint degrees of a graph with as many edges between the groups of nodes.
 
         Its nodes have the degree that their group's ends come to, so the table is possible.
@@ -442,7 +442,7 @@ class JointTable:
         degrees = np.array(sorted(self._count), dtype=np.int64)
         count = np.array([self._count[degree] for degree in degrees.tolist()], dtype=np.int64)
         rows, columns = np.searchsorted(degrees, joint.low), np.searchsorted(degrees, joint.high)
-        return joint_degrees(dealt(rows, columns, joint.edges, count), int(count.sum()))
+        return joint_degrees(deal_edges(rows, columns, joint.edges, count), int(count.sum()))
 
 
 def _closest(givers: list[int], degree: int) -> Iterator[int]:
@@ -465,7 +465,7 @@ def _closest(givers: list[int], degree: int) -> Iterator[int]:
 # Post-processing: nothing here may see a private value.
 
 
-def dealt(rows: Integers, columns: Integers, edges: Integers, count: Integers) -> Integers:
+def deal_edges(rows: Integers, columns: Integers, edges: Integers, count: Integers) -> Integers:
     """Return a simple graph with `edges[i]` edges between groups rows[i] and columns[i].
 
     Ends of edges are dealt to the nodes of a group in turn, so that all nodes of a group get the
@@ -493,7 +493,7 @@ def dealt(rows: Integers, columns: Integers, edges: Integers, count: Integers) -
             share, more = divmod(2 * many, int(count[row]))
             wanted = np.full(count[row], share, dtype=np.int64)
             wanted[(turn[row] + np.arange(more)) % count[row]] += 1
-            inner = realised_graph(wanted)
+            inner = realise_graph(wanted)
             left.append(begin[row] + inner[:, 0])
             right.append(begin[row] + inner[:, 1])
             turn[row] += 2 * many

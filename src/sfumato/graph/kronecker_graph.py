@@ -74,7 +74,7 @@ class KroneckerGraph(Method[Graph, SyntheticGraph]):
         features = summary_features((yield from self._summary.program(public, budget)))
         yield FINISH
         nodes = public.nodes if self.size == "declared" else 1 << power_of(public.nodes)
-        fitted = _held(fit_initiator(features, nodes), public)
+        fitted = _hold_drawable(fit_initiator(features, nodes), public)
         return SyntheticGraph(public, KroneckerModel(nodes, fitted), notes=_notes(features))
 
 
@@ -95,7 +95,7 @@ def summary_features(summary: SummaryRelease) -> Features:
     )
 
 
-def _held(initiator: Initiator, public: GraphPublic) -> Initiator:
+def _hold_drawable(initiator: Initiator, public: GraphPublic) -> Initiator:
     """Return an initiator whose graphs can be drawn, however much noise there was.
 
     The whole graph has no more edges on average than 2^24, or four times the declared guess.
@@ -221,7 +221,7 @@ def kronecker_pairs(
     are few; how many of a class are joined is binomial, and which ones is a uniform choice.
     (Ramani, Eikmeier & Gleich, "Coin-flipping, ball-dropping, and grass-hopping", 2019.)
     """
-    from sfumato.graph.kronecker_kernels import unranked
+    from sfumato.graph.kronecker_kernels import unrank_pairs
 
     digits, orders = _classes(initiator.power)
     # Of two nodes the one with 0 in the first digit that differs is the lower.
@@ -229,7 +229,7 @@ def kronecker_pairs(
     entries = np.array([initiator.a, initiator.b, initiator.c])
     chances = np.prod(entries[None, :] ** digits, axis=1)
     joined = generator.binomial(sizes, np.minimum(chances, 1.0)).astype(np.int64)
-    pairs: Integers = unranked(digits, orders, *_distinct(joined, sizes, generator))
+    pairs: Integers = unrank_pairs(digits, orders, *_distinct(joined, sizes, generator))
     if nodes is not None:
         pairs = generator.permutation(initiator.nodes)[pairs]
         pairs = pairs[(pairs < nodes).all(axis=1)]
@@ -332,7 +332,7 @@ def fit_initiator(observed: Features, nodes: int) -> Initiator:
         alike = PREFERENCE * (points[:2] - points[1:])
         return np.concatenate([expected, alike])
 
-    points, costs = _descended(_starts(wanted, used, power), residuals)
+    points, costs = _descend(_starts(wanted, used, power), residuals)
     a, b, c = (round(float(entry), DECIMALS) for entry in points[:, np.argmin(costs)])
     # Exchanging the two digits is the same model.
     return Initiator(max(a, c), b, min(a, c), power)
@@ -350,7 +350,7 @@ def _starts(wanted: Floats, used: NDArray[np.intp], power: int) -> Floats:
     return points[:, order[: STARTS**2 : STARTS]]
 
 
-def _descended(points: Floats, residuals: Callable[[Any], Any]) -> tuple[Floats, Floats]:
+def _descend(points: Floats, residuals: Callable[[Any], Any]) -> tuple[Floats, Floats]:
     """Return where least squares lead from each of several points of the unit cube, and the cost.
 
     Levenberg and Marquardt's steps, cut at the faces; a coordinate that would leave through the

@@ -10,11 +10,11 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["unranked"]
+__all__ = ["unrank_pairs"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def unranked(digits: Any, arrangements: Any, which: Any, ranks: Any) -> Any:
+def unrank_pairs(digits: Any, arrangements: Any, which: Any, ranks: Any) -> Any:
     """Return the pair of nodes, low < high, of each rank within its class.
 
     A rank is an arrangement of the kinds of digits, and a turn of each but the first that differs.

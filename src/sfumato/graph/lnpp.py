@@ -22,7 +22,7 @@ from sfumato.graph.eigenvalue_noise import (
     ask_eigenvalues,
     eigenvalue_noise,
     eigenvalue_step,
-    repaired_eigenvalues,
+    repair_eigenvalues,
     require_certified,
 )
 from sfumato.graph.pair_spectrum import pure_epsilon
@@ -141,7 +141,7 @@ class LNPP:
             epsilon=self._vector_epsilon * TEST_SHARE,
         )
 
-    def _tested(self, nodes: int, said: NDArray[np.int64]) -> SignedVector:
+    def _test_gap(self, nodes: int, said: NDArray[np.int64]) -> SignedVector:
         """Return the noise that a tested gap allows.
 
         Parameters
@@ -192,7 +192,7 @@ class LNPP:
             columns.append(np.asarray(steps, dtype=np.float64) / self._radius(public.nodes))
         vectors = np.stack(columns, axis=1) if columns else np.zeros((public.nodes, 0))
         return lambda: SpectralParts(
-            eigenvalues=repaired_eigenvalues(noisy, public.nodes),
+            eigenvalues=repair_eigenvalues(noisy, public.nodes),
             eigenvectors=lowdin(vectors),
             notes=("Noise was added to every entry of every eigenvector.",),
         )
@@ -203,7 +203,7 @@ class LNPP:
             test = self._gap_noise()
             gap = EigenvalueGap(self.k, rank, test.exponent)
             said = yield Ask(budget, test.primitive(), gap, f"gap {rank + 1}")
-            noise = self._tested(nodes, said)
+            noise = self._test_gap(nodes, said)
         else:
             noise = self._whole(nodes, self._vector_epsilon)
         query = Eigenvector(self.k, rank, noise.radius)

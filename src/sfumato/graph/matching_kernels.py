@@ -9,14 +9,14 @@ import numpy as np
 
 from sfumato.graph.edge_set_kernels import below, edge_key, forget, has, put, table_for
 
-__all__ = ["matched", "realised"]
+__all__ = ["match_stubs", "realise_degrees"]
 
 #: How often a stub that has found no mate looks for one before a graph is built by rule instead.
 TRIES = 400
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def realised(order: Any, degrees: Any) -> Any:
+def realise_degrees(order: Any, degrees: Any) -> Any:
     """Return the edges of the graph that Havel and Hakimi build for graphical degrees.
 
     Parameters
@@ -65,7 +65,7 @@ def realised(order: Any, degrees: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def matched(starts: Any, generator: Any) -> Any:
+def match_stubs(starts: Any, generator: Any) -> Any:
     """Join stubs at random into a simple graph; tells whether that came to an end.
 
     Stubs are shuffled and joined two by two. A pair that would be a loop or a second edge breaks up

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.graph.rewiring import ordered_pairs, toward_triangles
 from sfumato.graph.sampled import Pairs
-from sfumato.graph.stub_matching import matched_graph
+from sfumato.graph.stub_matching import match_graph
 
 __all__ = ["BlockModel", "ClusteredModel", "DegreeModel", "rewiring_steps"]
 
@@ -86,7 +86,7 @@ class DegreeModel:
 
     def draw(self, generator: np.random.Generator) -> Pairs:
         """Return the edges of a graph with exactly these degrees."""
-        return matched_graph(self.degrees, generator)
+        return match_graph(self.degrees, generator)
 
     def document(self) -> dict[str, Any]:
         """Return the model as a plain document: how many nodes have each degree."""
@@ -134,7 +134,7 @@ class ClusteredModel:
 
     def draw(self, generator: np.random.Generator) -> Pairs:
         """Return the edges of a graph with these degrees and close to so many triangles."""
-        pairs = matched_graph(self.degrees, generator)
+        pairs = match_graph(self.degrees, generator)
         steps = rewiring_steps(self.degrees)
         return toward_triangles(pairs, self.nodes, self.triangles, generator, steps=steps)
 
@@ -252,7 +252,7 @@ def block_graph(
     >>> block_graph(degrees, groups, np.array([[0, 4], [0, 0]]), np.random.default_rng(1)).tolist()
     [[0, 2], [0, 3], [1, 2], [1, 3]]
     """
-    from sfumato.graph.block_matching_kernels import mended
+    from sfumato.graph.block_matching_kernels import mend_edges
 
     many = len(blocks)
     stubs = np.repeat(np.arange(len(degrees)), degrees)
@@ -269,7 +269,7 @@ def block_graph(
     owner = np.empty(len(stubs), dtype=np.int64)
     owner[places] = mixed[np.argsort(groups[mixed], kind="stable")]
     starts = np.append(0, np.cumsum(ends)).astype(np.int64)
-    kept = mended(
+    kept = mend_edges(
         owner, place_group.astype(np.int64), places, starts, len(degrees), PASSES, TRIES, generator
     )
     pairs = owner.reshape(-1, 2)[kept]

@@ -24,10 +24,10 @@ from sfumato import noise
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.count_law import CountLaw
 from sfumato.graph.ladders import k_triangle_growth
-from sfumato.graph.margins import margin
 from sfumato.graph.number import NumberRelease
 from sfumato.graph.queries import LocalSensitivity, NoisyLSInput
 from sfumato.graph.shapes import Shape
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import LARGEST_INPUT, GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ApproxDP, Loss, Measure, convert

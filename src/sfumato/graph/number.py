@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sfumato.graph.margins import margin
 from sfumato.graph.queries import EdgeCount
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical

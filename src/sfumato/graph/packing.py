@@ -28,7 +28,7 @@ from sfumato.graph.shapes import Shape
 from sfumato.mechanisms.exact_program import exact_maximum
 from sfumato.privacy.rounding import exp_up, log_up
 
-__all__ = ["BEYOND", "LimitScale", "packed", "thinned_within"]
+__all__ = ["BEYOND", "LimitScale", "can_thin_within", "pack"]
 
 #: A step is reached if what must be taken away is at most its number plus this. Its denominator is
 #: a large prime, so that programs whose solutions have small ones are decided without fractions.
@@ -76,12 +76,12 @@ class LimitScale:
         low, high = -1, copies.edges
         while high - low > 1:
             middle = (low + high) // 2
-            reached = thinned_within(copies, self.limit(middle), middle + BEYOND)
+            reached = can_thin_within(copies, self.limit(middle), middle + BEYOND)
             low, high = (low, middle) if reached else (middle, high)
         return high
 
 
-def packed(copies: Copies, limit: int, step: Fraction) -> int:
+def pack(copies: Copies, limit: int, step: Fraction) -> int:
     """Return the largest packing in whole steps, to the nearest: ⌊X/step + 1/2⌋, exactly.
 
     Parameters
@@ -105,7 +105,7 @@ def packed(copies: Copies, limit: int, step: Fraction) -> int:
     return rounded(exact_packing(copies, limit))
 
 
-def thinned_within(copies: Copies, limit: int, most: Fraction) -> bool:
+def can_thin_within(copies: Copies, limit: int, most: Fraction) -> bool:
     """Tell whether edges worth `most`, taken away in parts, leave no edge more than a limit.
 
     Parameters
@@ -151,9 +151,9 @@ def exact_thinning(copies: Copies, limit: int) -> Fraction:
 
 def _packing_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound on the largest packing, valid whatever a solver says."""
-    weights, prices = _proposed_packing(copies, limit)
+    weights, prices = _propose_packing(copies, limit)
     # Below: weights rounded down, and taken from edges that still carry too much.
-    kept = _relieved(copies, _in_steps(np.floor, weights), limit * ONE)
+    kept = _relieve_edges(copies, _in_steps(np.floor, weights), limit * ONE)
     # Above: any prices of edges bound it, by limit·Σprice + Σ max(0, 1 − price of the subgraph).
     price = _in_steps(np.rint, prices)
     left = np.maximum(ONE - price[copies.members].sum(axis=1), 0)
@@ -163,17 +163,17 @@ def _packing_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
 
 def _thinning_between(copies: Copies, limit: int) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound on what must be taken away."""
-    taken, prices, shares = _proposed_thinning(copies, limit)
+    taken, prices, shares = _propose_thinning(copies, limit)
     # No subgraph's share exceeds 1, so that no price above 1 is needed.
     price = _in_steps(np.rint, prices)
     share = np.minimum(_in_steps(np.floor, shares), price[copies.members].sum(axis=1))
-    share = _relieved(copies, share, ONE)
+    share = _relieve_edges(copies, share, ONE)
     below = int(share.sum()) - limit * int(price.sum())
     part = _in_steps(np.rint, taken)
     for more in (0, *(4**power for power in range(TRIES))):
         moved = np.minimum(part + more, ONE)
         left = np.maximum(ONE - moved[copies.members].sum(axis=1), 0)
-        if _carried(copies, left).max(initial=0) <= limit * ONE:
+        if _carried_weight(copies, left).max(initial=0) <= limit * ONE:
             return Fraction(below, ONE), Fraction(int(moved.sum()), ONE)
     # Taking every edge away leaves nothing to be carried.
     return Fraction(below, ONE), Fraction(copies.edges)
@@ -184,7 +184,7 @@ def _in_steps(rounding: Callable[[Floats], Floats], proposed: Floats) -> Integer
     return rounding(np.clip(np.nan_to_num(proposed, nan=0.0), 0, 1) * ONE).astype(np.int64)
 
 
-def _carried(copies: Copies, weights: Integers) -> Integers:
+def _carried_weight(copies: Copies, weights: Integers) -> Integers:
     """Return what each edge carries, in whole numbers."""
     total = np.zeros(copies.edges, dtype=np.int64)
     for column in copies.members.T:
@@ -192,10 +192,10 @@ def _carried(copies: Copies, weights: Integers) -> Integers:
     return total
 
 
-def _relieved(copies: Copies, weights: Integers, limit: int) -> Integers:
+def _relieve_edges(copies: Copies, weights: Integers, limit: int) -> Integers:
     """Return weights lowered until no edge carries more than the limit."""
     kept = weights.copy()
-    for edge in np.flatnonzero(_carried(copies, kept) > limit):
+    for edge in np.flatnonzero(_carried_weight(copies, kept) > limit):
         through = np.flatnonzero((copies.members == edge).any(axis=1))
         excess = int(kept[through].sum()) - limit
         for copy in through:
@@ -212,7 +212,7 @@ def _incidence(copies: Copies) -> tuple[Integers, Integers]:
     return copies.members.ravel(), np.repeat(np.arange(many), width)
 
 
-def _proposed_packing(copies: Copies, limit: int) -> tuple[Floats, Floats]:
+def _propose_packing(copies: Copies, limit: int) -> tuple[Floats, Floats]:
     """Return weights of subgraphs and prices of edges that a solver proposes."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
@@ -232,7 +232,7 @@ def _proposed_packing(copies: Copies, limit: int) -> tuple[Floats, Floats]:
     return found.x, -found.ineqlin.marginals
 
 
-def _proposed_thinning(copies: Copies, limit: int) -> tuple[Floats, Floats, Floats]:
+def _propose_thinning(copies: Copies, limit: int) -> tuple[Floats, Floats, Floats]:
     """Return parts of edges to take away, prices of edges and shares of subgraphs."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sfumato.graph.eigen import Floats, SymmetricOperator
 from sfumato.mechanisms.pair_response import RandomizedPairs, pairs_at
 
-__all__ = ["centred_response"]
+__all__ = ["centre_response"]
 
 #: Bytes of a row that are multiplied at a time: their tables stay in the nearest cache.
 BLOCK = 16
 
 
-def centred_response(said: RandomizedPairs, output: NDArray[np.uint8]) -> SymmetricOperator:
+def centre_response(said: RandomizedPairs, output: NDArray[np.uint8]) -> SymmetricOperator:
     """Return A′ − p(J − I) for the noisy graph A′ that was said, whose mean is (1 − 2p)·A.
 
     Parameters

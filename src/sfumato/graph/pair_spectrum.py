@@ -27,7 +27,7 @@ from sfumato.privacy.loss import ApproxDP, Loss, PureDP
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Ask, Program
 
-__all__ = ["LaplaceSpectrum", "ResponseSpectrum", "noise_edge", "unbiased"]
+__all__ = ["LaplaceSpectrum", "ResponseSpectrum", "correct_bias", "noise_edge"]
 
 #: The label of the noisy matrix in transcripts.
 PAIRS = "pairs"
@@ -60,7 +60,7 @@ def noise_edge(nodes: int, deviation: float) -> float:
     return deviation * (2 * math.sqrt(nodes) + beyond)
 
 
-def unbiased(observed: Floats, nodes: int, deviation: float) -> Floats:
+def correct_bias(observed: Floats, nodes: int, deviation: float) -> Floats:
     """Return the eigenvalues λ that noise most likely moved to the observed ones, λ + nσ²/λ.
 
     Parameters
@@ -100,7 +100,7 @@ def _parts(
     if not detectable.all():
         notes += ("What does not stand out, values and vectors, is mostly noise.",)
     return SpectralParts(
-        eigenvalues=unbiased(observed, nodes, deviation) / contrast,
+        eigenvalues=correct_bias(observed, nodes, deviation) / contrast,
         eigenvectors=vectors,
         detectable=detectable,
         notes=notes,
@@ -175,11 +175,11 @@ class ResponseSpectrum:
 
         def finish() -> SpectralParts:
             # Numba is loaded when something is built, never by an import.
-            from sfumato.graph.pair_matrix import centred_response
+            from sfumato.graph.pair_matrix import centre_response
 
             said = ones_in(output) if not pairs.gaps else len(pairs.positions(output))
             return _parts(
-                lambda: centred_response(pairs, output),
+                lambda: centre_response(pairs, output),
                 self.k,
                 math.sqrt(pairs.flip * (1 - pairs.flip)),
                 pairs.contrast,

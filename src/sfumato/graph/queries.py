@@ -18,7 +18,7 @@ from sfumato.data.graph import Graph
 from sfumato.graph import dk_bounds
 from sfumato.graph.dk_series import joint_degrees, triangle_kinds, triples, wedge_kinds
 from sfumato.graph.ladders import ladder, local_sensitivities
-from sfumato.graph.packing import LimitScale, copies_of, packed
+from sfumato.graph.packing import LimitScale, copies_of, pack
 from sfumato.graph.shapes import Shape
 from sfumato.mechanisms.ladder import LadderInput
 from sfumato.mechanisms.laplace import LARGEST_INPUT
@@ -333,4 +333,4 @@ class PackedSubgraphs(Query):
 
     def answer(self, data: Graph) -> Integers:
         """Return the packing as an array of one number; one edge changes it by limit/step."""
-        return _one(packed(copies_of(self.shape, data.counts), self.limit, self.step))
+        return _one(pack(copies_of(self.shape, data.counts), self.limit, self.step))

@@ -15,11 +15,11 @@ from fractions import Fraction
 
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.count_law import CountLaw
-from sfumato.graph.margins import margin
 from sfumato.graph.number import NumberRelease
 from sfumato.graph.packing import LimitScale
 from sfumato.graph.queries import LimitStep, PackedSubgraphs
 from sfumato.graph.shapes import Shape
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Loss, PureDP

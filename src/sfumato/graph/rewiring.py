@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.graph.dk_series import Triples, triangle_count, triples
 
-__all__ = ["rewired", "toward_triangles", "toward_triples"]
+__all__ = ["rewire", "toward_triangles", "toward_triples"]
 
 Integers = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ CHUNKS = 16
 STALLED = 0.75
 
 
-def rewired(
+def rewire(
     pairs: Integers,
     nodes: int,
     generator: np.random.Generator,
@@ -47,14 +47,14 @@ def rewired(
         What stays as it is: the degrees of all nodes, or also the joint degrees.
     """
     from sfumato.graph.edge_set_kernels import edge_set
-    from sfumato.graph.rewiring_kernels import swapped
+    from sfumato.graph.rewiring_kernels import swap_ends
 
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     if not len(pairs):
         return pairs
     table = edge_set(pairs[:, 0].copy(), pairs[:, 1].copy(), nodes)
     ends = pairs.astype(np.int32).ravel()
-    swapped(ends, table, *_alike(ends, nodes, keep), checked_steps(steps), generator)
+    swap_ends(ends, table, *_alike(ends, nodes, keep), check_steps(steps), generator)
     return ordered_pairs(ends[::2], ends[1::2])
 
 
@@ -87,18 +87,18 @@ def toward_triangles(
         Once steps that lead closer are hardly found any more, the rest are annealed from this
         temperature, in triangles, down to 0.
     """
-    from sfumato.graph.rewiring_kernels import steered
+    from sfumato.graph.rewiring_kernels import steer_triangles
 
     wanted = int(np.rint(np.clip(target, 0, 2.0**62)))
     stubs = Stubs.of(pairs, nodes)
     first, last = stubs.stands_in(keep)
     if not len(stubs.mate):
         return stubs.pairs()
-    triangles, left = triangle_count(pairs, nodes), checked_steps(steps)
+    triangles, left = triangle_count(pairs, nodes), check_steps(steps)
     some, warmth = -(-left // CHUNKS), 0.0
     while left and triangles != wanted:
         missing = abs(wanted - triangles)
-        triangles, _ = steered(
+        triangles, _ = steer_triangles(
             stubs.owner,
             stubs.mate,
             stubs.starts,
@@ -147,14 +147,14 @@ def toward_triples(
     heat
         How warm it is at first, in mean changes of the distance by one exchange; it falls to 0.
     """
-    from sfumato.graph.triple_kernels import refined
+    from sfumato.graph.triple_kernels import refine_triples
 
     stubs = Stubs.of(pairs, nodes)
     first, last = stubs.stands_in("joint")
     kinds, kind = np.unique(stubs.degrees, return_inverse=True)
     if len(stubs.mate):
         keys, counts = surplus(triples(pairs, nodes), target, kinds)
-        refined(
+        refine_triples(
             stubs.owner,
             stubs.mate,
             stubs.starts,
@@ -166,7 +166,7 @@ def toward_triples(
             counts,
             kind.astype(np.int64),
             len(kinds),
-            checked_steps(steps),
+            check_steps(steps),
             float(heat),
             generator,
         )
@@ -176,7 +176,7 @@ def toward_triples(
 def _alike(ends: NDArray[np.int32], nodes: int, keep: Keep) -> tuple[Any, Any, Any]:
     """Return the places of ends by the degree of their node, and where those of each node's are."""
     degrees = np.bincount(ends, minlength=nodes)
-    if checked_keep(keep) == "degrees":
+    if check_keep(keep) == "degrees":
         none = np.zeros(nodes, dtype=np.int32)
         return np.zeros(0, dtype=np.int32), none, none
     places = np.argsort(degrees[ends], kind="stable")
@@ -221,7 +221,7 @@ class Stubs:
     @classmethod
     def of(cls, pairs: Integers, nodes: int) -> Self:
         """Return the stubs of a graph."""
-        from sfumato.graph.rewiring_kernels import joined_stubs
+        from sfumato.graph.rewiring_kernels import join_stubs
 
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         degrees = np.bincount(pairs.ravel(), minlength=nodes)
@@ -231,7 +231,7 @@ class Stubs:
         starts = np.append(0, np.cumsum(degrees[order])).astype(np.int64)
         numbered = rank[pairs]
         left, right = np.ascontiguousarray(numbered[:, 0]), np.ascontiguousarray(numbered[:, 1])
-        owner, mate, ends, table = joined_stubs(left, right, starts)
+        owner, mate, ends, table = join_stubs(left, right, starts)
         return cls(nodes=order, starts=starts, owner=owner, mate=mate, ends=ends, table=table)
 
     @property
@@ -242,7 +242,7 @@ class Stubs:
     def stands_in(self, keep: Keep) -> tuple[Integers, Integers]:
         """Return for each node which stubs may stand in for one of its own: first and last + 1."""
         degrees = self.degrees
-        if checked_keep(keep) == "degrees":
+        if check_keep(keep) == "degrees":
             return np.zeros_like(degrees), np.full_like(degrees, self.starts[-1])
         low = np.searchsorted(degrees, degrees, side="left")
         high = np.searchsorted(degrees, degrees, side="right")
@@ -261,14 +261,14 @@ def ordered_pairs(left: Any, right: Any) -> Integers:
     return np.stack([low[order], high[order]], axis=1).astype(np.int64)
 
 
-def checked_keep(keep: Keep) -> Keep:
+def check_keep(keep: Keep) -> Keep:
     """Refuse what is not a thing to keep."""
     if keep not in ("degrees", "joint"):
         raise ValueError(f'keep must be "degrees" or "joint"; got {keep!r}')
     return keep
 
 
-def checked_steps(steps: int) -> int:
+def check_steps(steps: int) -> int:
     """Refuse a negative number of steps."""
     if steps < 0:
         raise ValueError(f"steps must be at least 0; got {steps}")
@@ -290,7 +290,7 @@ def surplus(have: Triples, wanted: Triples, degrees: Integers) -> tuple[Integers
     degrees
         The degrees that the graph has, rising; kinds with any other are left out.
     """
-    from sfumato.graph.edge_set_kernels import counted
+    from sfumato.graph.edge_set_kernels import sum_amounts
 
     keys, counts = [], []
     for side, sign in ((have, 1), (wanted, -1)):
@@ -303,5 +303,5 @@ def surplus(have: Triples, wanted: Triples, degrees: Integers) -> tuple[Integers
             key = ((base + kinds[:, 0]) * len(degrees) + kinds[:, 1]) * len(degrees) + kinds[:, 2]
             keys.append(key.astype(np.int64))
             counts.append(sign * numbers[known])
-    table: tuple[Integers, Integers] = counted(np.concatenate(keys), np.concatenate(counts))
+    table: tuple[Integers, Integers] = sum_amounts(np.concatenate(keys), np.concatenate(counts))
     return table

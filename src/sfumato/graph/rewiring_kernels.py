@@ -17,17 +17,17 @@ import numpy as np
 from sfumato.graph.edge_set_kernels import below, edge_key, forget, has, put, table_for
 
 __all__ = [
-    "allowed",
     "closing",
     "exchange",
-    "joined_stubs",
-    "steered",
-    "swapped",
+    "join_stubs",
+    "may_swap",
+    "steer_triangles",
+    "swap_ends",
 ]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def joined_stubs(low: Any, high: Any, starts: Any) -> Any:
+def join_stubs(low: Any, high: Any, starts: Any) -> Any:
     """Return the owner, mate and end of every stub of a graph, and the set of its edges."""
     nodes = len(starts) - 1
     owner = np.empty(starts[nodes], dtype=np.int32)
@@ -62,7 +62,7 @@ def exchange(owner: Any, mate: Any, ends: Any, table: Any, nodes: int, one: int,
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def allowed(owner: Any, mate: Any, table: Any, nodes: int, one: int, two: int) -> bool:
+def may_swap(owner: Any, mate: Any, table: Any, nodes: int, one: int, two: int) -> bool:
     """Tell whether exchanging the mates of two stubs leaves a simple, other graph."""
     left, right = owner[one], owner[two]
     first, second = owner[mate[one]], owner[mate[two]]
@@ -74,7 +74,7 @@ def allowed(owner: Any, mate: Any, table: Any, nodes: int, one: int, two: int) -
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def swapped(
+def swap_ends(
     ends: Any, table: Any, places: Any, first: Any, last: Any, steps: int, generator: Any
 ) -> int:
     """Exchange ends of edges at random, `steps` times if the graph stays simple; returns how often.
@@ -121,7 +121,9 @@ def swapped(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _shared(starts: Any, ends: Any, table: Any, nodes: int, left: int, right: int) -> Any:
+def _count_common_neighbours(
+    starts: Any, ends: Any, table: Any, nodes: int, left: int, right: int
+) -> Any:
     """Return the number of common neighbours of two nodes."""
     if starts[left + 1] - starts[left] > starts[right + 1] - starts[right]:
         left, right = right, left
@@ -143,8 +145,12 @@ def _gain(
     """
     a, b = owner[one], owner[mate[one]]
     c, e = owner[two], owner[mate[two]]
-    gain = _shared(starts, ends, table, nodes, a, e) + _shared(starts, ends, table, nodes, c, b)
-    gain -= _shared(starts, ends, table, nodes, a, b) + _shared(starts, ends, table, nodes, c, e)
+    gain = _count_common_neighbours(starts, ends, table, nodes, a, e) + _count_common_neighbours(
+        starts, ends, table, nodes, c, b
+    )
+    gain -= _count_common_neighbours(starts, ends, table, nodes, a, b) + _count_common_neighbours(
+        starts, ends, table, nodes, c, e
+    )
     if has(table, edge_key(b, e, nodes)):
         gain -= 2
     if has(table, edge_key(a, c, nodes)):
@@ -201,7 +207,7 @@ def closing(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def steered(
+def steer_triangles(
     owner: Any,
     mate: Any,
     starts: Any,
@@ -239,7 +245,7 @@ def steered(
             one = below(generator, size)
             node = owner[mate[one]]
             two = mate[first[node] + below(generator, last[node] - first[node])]
-        if not allowed(owner, mate, table, nodes, one, two):
+        if not may_swap(owner, mate, table, nodes, one, two):
             continue
         gain = _gain(owner, mate, starts, ends, table, nodes, one, two)
         farther = abs(missing - gain) - abs(missing)

@@ -22,7 +22,7 @@ from sfumato.engines.memory_graph import MemoryGraph
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Pairs", "SampledGraph", "checked_pairs"]
+__all__ = ["Pairs", "SampledGraph", "check_pairs"]
 
 Pairs = NDArray[np.int64]
 """Edges: int64 of shape (edges, 2), the smaller node first, sorted, each once."""
@@ -51,7 +51,7 @@ class SampledGraph(ToFrame):
     labels: Labels | None = None
 
     def __post_init__(self) -> None:
-        pairs = checked_pairs(self.pairs, self.nodes)
+        pairs = check_pairs(self.pairs, self.nodes)
         pairs.flags.writeable = False
         object.__setattr__(self, "pairs", pairs)
         if self.labels is not None and len(self.labels) != self.nodes:
@@ -167,7 +167,7 @@ class SampledGraph(ToFrame):
         return place
 
 
-def checked_pairs(pairs: Any, nodes: int) -> Pairs:
+def check_pairs(pairs: Any, nodes: int) -> Pairs:
     """Return the edges of a simple graph in order, or say what is wrong with them.
 
     Parameters

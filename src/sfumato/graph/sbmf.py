@@ -20,7 +20,7 @@ from sfumato.graph.eigenvalue_noise import (
     ask_eigenvalues,
     eigenvalue_noise,
     eigenvalue_step,
-    repaired_eigenvalues,
+    repair_eigenvalues,
 )
 from sfumato.graph.pair_spectrum import pure_epsilon
 from sfumato.graph.spectral_mechanism import Finishing, SpectralParts
@@ -136,7 +136,7 @@ class SBMF:
     def program(self, public: GraphPublic, budget: Budget) -> Program[Finishing]:
         """Ask for the eigenvalues, and for vectors one after another or all at once."""
         noisy = self._values.read((yield ask_eigenvalues(budget, self._values)))
-        values = repaired_eigenvalues(noisy, public.nodes)
+        values = repair_eigenvalues(noisy, public.nodes)
         if self.k == 0:
             return lambda: SpectralParts(values, np.zeros((public.nodes, 0)))
         if self.variant == "gibbs":

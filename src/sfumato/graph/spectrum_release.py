@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.graph_public import GraphPublic
-from sfumato.graph.eigen import captured, strongest_pairs
+from sfumato.graph.eigen import captured_share, strongest_pairs
 from sfumato.graph.spectral_mechanism import SpectralParts
 from sfumato.privacy.file_comparison import Differences, compare
 from sfumato.privacy.release import Release
@@ -128,7 +128,7 @@ class SpectrumRelease(Release):
         vectors
             Orthonormal columns, a row for each node.
         """
-        return captured(np.asarray(vectors, dtype=np.float64), self.eigenvectors)
+        return captured_share(np.asarray(vectors, dtype=np.float64), self.eigenvectors)
 
     def clusters(self, c: int) -> NDArray[np.int64]:
         """Return a group from 0 to c − 1 for each node: spectral clustering.
@@ -146,7 +146,7 @@ class SpectrumRelease(Release):
         if self.detectable is not None and (told & self.detectable).any():
             told = told & self.detectable
         used = np.flatnonzero(told)[:c]
-        return grouped(self.eigenvectors[:, used] * np.sqrt(self.eigenvalues[used]), c)
+        return group_rows(self.eigenvectors[:, used] * np.sqrt(self.eigenvalues[used]), c)
 
     def reconstruction(self, edges: int | None = None) -> NDArray[np.int64]:
         """Return the pairs of nodes that the low-rank approximation joins most strongly.
@@ -241,11 +241,11 @@ class SpectrumRelease(Release):
             apart = own - other @ (other.T @ own)
             # What is no number is not close.
             close = float(np.abs(apart).max(initial=0.0)) <= MIXED * len(columns)
-            if not close and not (self.k - 1 in columns and self._solved_by(told, columns)):
+            if not close and not (self.k - 1 in columns and self._is_solved_by(told, columns)):
                 return False
         return True
 
-    def _solved_by(self, told: Floats, columns: Integers) -> bool:
+    def _is_solved_by(self, told: Floats, columns: Integers) -> bool:
         """Tell whether the last columns are eigenvectors of the noisy matrix just as well.
 
         Where the last eigenvalue is one of several that are alike, solvers differ in which of its
@@ -377,7 +377,7 @@ def _rows(content: bytes) -> list[list[str]]:
 STARTS, ROUNDS = 10, 100
 
 
-def grouped(rows: Floats, groups: int) -> NDArray[np.int64]:
+def group_rows(rows: Floats, groups: int) -> NDArray[np.int64]:
     """Return a group for each row, by the direction of the row; groups are numbered by size.
 
     Parameters

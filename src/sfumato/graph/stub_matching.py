@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.graph.degree_repair import is_graphical
-from sfumato.graph.rewiring import ordered_pairs, rewired
+from sfumato.graph.rewiring import ordered_pairs, rewire
 
-__all__ = ["matched_graph", "realised_graph"]
+__all__ = ["match_graph", "realise_graph"]
 
 Integers = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 MIXING = 20
 
 
-def matched_graph(degrees: ArrayLike, generator: np.random.Generator) -> Integers:
+def match_graph(degrees: ArrayLike, generator: np.random.Generator) -> Integers:
     """Return a random graph with exactly these degrees.
 
     Stubs are joined at random, and those that would be loops or second edges are spread over other
@@ -37,22 +37,22 @@ def matched_graph(degrees: ArrayLike, generator: np.random.Generator) -> Integer
     >>> matched_graph([2, 2, 2, 3, 3], np.random.default_rng(1)).shape
     (6, 2)
     """
-    from sfumato.graph.matching_kernels import matched
+    from sfumato.graph.matching_kernels import match_stubs
 
     values = np.asarray(degrees, dtype=np.int64)
     if not is_graphical(values):
         raise ValueError("no simple graph has these degrees; repair them with graphical() first")
     starts = np.append(0, np.cumsum(values)).astype(np.int64)
-    complete, left, right = matched(starts, generator)
+    complete, left, right = match_stubs(starts, generator)
     if complete:
         return ordered_pairs(left, right)
-    pairs = realised_graph(values)
-    return rewired(pairs, len(values), generator, steps=MIXING * len(pairs))
+    pairs = realise_graph(values)
+    return rewire(pairs, len(values), generator, steps=MIXING * len(pairs))
 
 
-def realised_graph(degrees: Integers) -> Integers:
+def realise_graph(degrees: Integers) -> Integers:
     """Return one graph with these degrees, always the same, by the rule of Havel and Hakimi."""
-    from sfumato.graph.matching_kernels import realised
+    from sfumato.graph.matching_kernels import realise_degrees
 
     order = np.argsort(-degrees, kind="stable").astype(np.int64)
-    return ordered_pairs(*realised(order, degrees))
+    return ordered_pairs(*realise_degrees(order, degrees))

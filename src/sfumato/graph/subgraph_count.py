@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.count_law import CountLaw
 from sfumato.graph.ladders import last_rung
-from sfumato.graph.margins import margin
 from sfumato.graph.noisy_ls import NoisyCount, NoisyLocalSensitivity
 from sfumato.graph.number import NumberRelease
 from sfumato.graph.queries import SmoothSubgraphs, SubgraphLadder, Subgraphs
 from sfumato.graph.recursive import RecursiveCount
 from sfumato.graph.shapes import SHAPES, Shape
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.ladder import LadderNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy

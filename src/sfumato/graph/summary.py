@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.graph.degree_sequence import DEGREES, ask_degrees, degree_step, repair_degrees
 from sfumato.graph.degrees import DegreeRelease, degree_picture
-from sfumato.graph.margins import margin
 from sfumato.graph.number import EDGES, NumberRelease, ask_edges, edge_noise, edge_step
 from sfumato.graph.subgraph_count import SubgraphCount
+from sfumato.mechanisms.count_noise import margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.loss import PureDP

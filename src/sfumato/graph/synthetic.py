@@ -20,7 +20,7 @@ from sfumato.graph.degrees import DegreeRelease, degree_picture
 from sfumato.graph.sampled import Pairs, SampledGraph
 from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.canonical import canonical
-from sfumato.privacy.figures import shortened
+from sfumato.privacy.figures import shorten_figures
 from sfumato.privacy.file_comparison import Differences, compare
 from sfumato.privacy.plan import PlanStep, Size
 from sfumato.privacy.release import Release
@@ -120,7 +120,7 @@ class SyntheticGraph(Release, ToFrame):
         -----
         Privacy: post-processing of the release; it costs nothing, however often it is done.
         """
-        return _drawn(self.public, self.model, choose_generator(seed, generator))
+        return _draw_graph(self.public, self.model, choose_generator(seed, generator))
 
     @cached_property
     def graph(self) -> SampledGraph:
@@ -128,12 +128,12 @@ class SyntheticGraph(Release, ToFrame):
 
         It is drawn from the model as it is published, so that it follows from what is written.
         """
-        return self._drawn_from(self._document)
+        return self._draw_from(self._document)
 
-    def _drawn_from(self, document: dict[str, Any]) -> SampledGraph:
+    def _draw_from(self, document: dict[str, Any]) -> SampledGraph:
         """Return the graph that a published model gives."""
         told = {name: document[name] for name in self.model.document()}
-        return _drawn(self.public, type(self.model).from_document(told), self._generator())
+        return _draw_graph(self.public, type(self.model).from_document(told), self._generator())
 
     def _generator(self) -> np.random.Generator:
         seed = int.from_bytes(bytes.fromhex(self.transcript.digest())[:16], "big")
@@ -143,7 +143,7 @@ class SyntheticGraph(Release, ToFrame):
     def _document(self) -> dict[str, Any]:
         moved = None if self.moved is None else float(self.moved)
         document = {"kind": self.model.kind, "moved": moved, **self.model.document()}
-        return dict(shortened(document))
+        return dict(shorten_figures(document))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the edges of edges.csv as a Polars frame; `sample` draws other graphs."""
@@ -160,7 +160,7 @@ class SyntheticGraph(Release, ToFrame):
         found = compare({MODEL: own[MODEL]}, {MODEL: files.get(MODEL, b"")})
         if found.figures:
             # On another machine the last digits of the model may differ, and then the graph does.
-            own = {**own, EDGES: self._drawn_from(json.loads(files[MODEL])).csv()}
+            own = {**own, EDGES: self._draw_from(json.loads(files[MODEL])).csv()}
         return found + compare({EDGES: own[EDGES]}, rest, exactly=True)
 
     def words(self) -> str:
@@ -237,7 +237,9 @@ def drawn_sizes(public: GraphPublic, steps: Sequence[PlanStep]) -> tuple[Size, .
     )
 
 
-def _drawn(public: GraphPublic, model: GraphModel, generator: np.random.Generator) -> SampledGraph:
+def _draw_graph(
+    public: GraphPublic, model: GraphModel, generator: np.random.Generator
+) -> SampledGraph:
     """Return a graph drawn from a model, with the labels of its nodes where they have any."""
     pairs = model.draw(generator)
     if model.named:

@@ -12,9 +12,9 @@ import numba
 import numpy as np
 
 from sfumato.graph.edge_set_kernels import below, bump, edge_key, has, room_for
-from sfumato.graph.rewiring_kernels import allowed, closing, exchange
+from sfumato.graph.rewiring_kernels import closing, exchange, may_swap
 
-__all__ = ["refined", "triangle_key", "wedge_key"]
+__all__ = ["refine_triples", "triangle_key", "wedge_key"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -118,7 +118,7 @@ def _change_triangles(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _tried(
+def _try_exchange(
     keys: Any,
     counts: Any,
     log: Any,
@@ -156,7 +156,7 @@ def _tried(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def refined(
+def refine_triples(
     owner: Any,
     mate: Any,
     starts: Any,
@@ -207,10 +207,10 @@ def refined(
             one = below(generator, size)
             node = owner[mate[one]]
             two = np.int64(mate[first[node] + below(generator, last[node] - first[node])])
-        if not allowed(owner, mate, table, nodes, one, two):
+        if not may_swap(owner, mate, table, nodes, one, two):
             continue
         keys, counts, used = room_for(keys, counts, used, len(log))
-        grown = _tried(
+        grown = _try_exchange(
             keys,
             counts,
             log,

@@ -361,17 +361,17 @@ class _Names:
             total = half * Total(unit)
             inside = [half * Item(unit, group) for group in range(many)]
             degrees = [Item(unit, group) + Item(unit, many + group) for group in range(many)]
-        squares = _added([sums**2 for sums in degrees])
+        squares = _add_terms([sums**2 for sums in degrees])
         # Divided twice instead of by a square: it takes no writing out of all products.
-        return _added(inside) / total - squares / (4 * total) / total
+        return _add_terms(inside) / total - squares / (4 * total) / total
 
 
-def _added(terms: list[Term]) -> Term:
+def _add_terms(terms: list[Term]) -> Term:
     """Return a sum, halves first: formulas are walked down, and this one is not deep."""
     if len(terms) == 1:
         return terms[0]
     middle = len(terms) // 2
-    return _added(terms[:middle]) + _added(terms[middle:])
+    return _add_terms(terms[:middle]) + _add_terms(terms[middle:])
 
 
 def _without(name: str, meaning: Callable[[], Any]) -> Callable[[Arguments], Any]:

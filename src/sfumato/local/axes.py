@@ -47,10 +47,10 @@ class AxisLaws:
         """Return (P₁⁻¹ ⊗ … ⊗ P_s⁻¹)λ."""
         table = reported.reshape(self.shape)
         for axis, law in enumerate(self.laws):
-            table = _inverted(law, table, axis)
+            table = _apply_inverse(law, table, axis)
         return table
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return (P₁ ⊗ … ⊗ P_s)π."""
         table = shares.reshape(self.shape)
         for axis, law in enumerate(self.laws):
@@ -63,9 +63,9 @@ class AxisLaws:
 
     def spread(self, shares: Floats, *, population: bool) -> Floats:
         """Return n times the variance of each cell: ⊗(P⁻¹)² on λ, less π² or less π."""
-        table = self.reported(shares)
+        table = self.reported_shares(shares)
         for axis, law in enumerate(self.laws):
-            table = _squared_inverse(law, table, axis)
+            table = _apply_squared_inverse(law, table, axis)
         return table - (shares**2 if population else shares)
 
     def spread_beside(self, shares: Floats) -> Floats:
@@ -92,8 +92,8 @@ class AxisLaws:
         centred = gradient.reshape(self.shape) - gradient.mean()
         h = centred
         for axis, law in enumerate(self.laws):
-            h = _transposed_inverse(law, h, axis)
-        whole = float((self.reported(shares) * h**2).sum())
+            h = _apply_transposed_inverse(law, h, axis)
+        whole = float((self.reported_shares(shares) * h**2).sum())
         if population:
             return whole - float((shares * centred).sum()) ** 2
         return whole - float((shares * centred**2).sum())
@@ -125,9 +125,9 @@ class FlatLaw:
         """Return the unbiased shares as a table."""
         return self.law.shares(reported.ravel()).reshape(self.shape)
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return the expected shares of reports as a table."""
-        return self.law.reported(shares.ravel()).reshape(self.shape)
+        return self.law.reported_shares(shares.ravel()).reshape(self.shape)
 
     def spread(self, shares: Floats, *, population: bool) -> Floats:
         """Return n times the variance of each cell."""
@@ -165,7 +165,7 @@ def _entries(law: PureLaw | MatrixLaw) -> tuple[Floats, Floats]:
     return np.full(law.k, -q / law.gap), np.full(law.k, float(1 - law.q) / law.gap)
 
 
-def _inverted(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
+def _apply_inverse(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
     """Return P⁻¹ along one axis; for randomised response (T − q·ΣT)/(p − q)."""
     if isinstance(law, MatrixLaw):
         return _along(law.inverse, table, axis)
@@ -177,14 +177,14 @@ def _inverted(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
     return np.asarray((table - float(law.q) * whole) / law.gap)
 
 
-def _transposed_inverse(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
+def _apply_transposed_inverse(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
     """Return P⁻ᵀ along one axis; randomised response has a symmetric matrix."""
     if isinstance(law, MatrixLaw):
         return _along(law.inverse.T, table, axis)
-    return _inverted(law, table, axis)
+    return _apply_inverse(law, table, axis)
 
 
-def _squared_inverse(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
+def _apply_squared_inverse(law: PureLaw | MatrixLaw, table: Floats, axis: int) -> Floats:
     """Return the matrix of the squared entries of P⁻¹ along one axis."""
     if isinstance(law, MatrixLaw):
         return _along(law.inverse**2, table, axis)

@@ -85,7 +85,7 @@ class CollectedGraph(Release):
 
     def words(self) -> str:
         """Return what is known of the whole graph."""
-        told = "; ".join(f"{name}: {_told(guess)}" for name, guess in self._totals())
+        told = "; ".join(f"{name}: {_guess_words(guess)}" for name, guess in self._totals())
         return " ".join(
             (
                 f"A graph of {self.public.nodes:,} nodes, of which every pair was told by "
@@ -116,7 +116,7 @@ def _figure(value: float) -> str:
     return "" if math.isnan(value) else figure(value)
 
 
-def _told(guess: Guess) -> str:
+def _guess_words(guess: Guess) -> str:
     if math.isnan(guess.deviation):
         return f"{guess.value:,.4g}"
     return f"{guess.value:,.4g} ± {USUAL * guess.deviation:,.4g} (19 times in 20)"

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.local.law import Floats, MatrixLaw, checked_matrix, law_of
-from sfumato.local.posterior import Guess, checked_prior, confusion
+from sfumato.local.law import Floats, MatrixLaw, check_matrix, law_of
+from sfumato.local.posterior import Guess, check_prior, confusion
 from sfumato.local.shares import Of, is_population
 
 __all__ = ["Compared", "compare", "loss_of_guesses", "variance_of_shares"]
@@ -62,7 +62,7 @@ def variance_of_shares(
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n!r}")
     law = _law(design)
-    at = checked_prior(shares, law.shape[0])
+    at = check_prior(shares, law.shape[0])
     return np.asarray(law.spread(at, population=is_population(of)) / n)
 
 
@@ -139,14 +139,14 @@ def compare(
     if loss == "shares" and n is None:
         raise ValueError("n must be given: the variance of shares depends on how many report")
     found = []
-    for name, design in _named(designs, k, epsilon).items():
+    for name, design in _name_designs(designs, k, epsilon).items():
         if loss == "shares":
             assert n is not None
             errors = variance_of_shares(design, n, prior, of)
             average = float(errors.mean())
         else:
             errors = loss_of_guesses(design, prior, loss, guess, values)
-            average = float(checked_prior(prior, len(errors)) @ errors)
+            average = float(check_prior(prior, len(errors)) @ errors)
         found.append(Compared(name, errors, average))
     return sorted(found, key=lambda item: item.average)
 
@@ -158,7 +158,7 @@ def _law(design: Any) -> Any:
     return MatrixLaw(np.asarray(design, dtype=np.float64))
 
 
-def _named(
+def _name_designs(
     designs: Mapping[str, Any] | Sequence[Any], k: int | None, epsilon: Any
 ) -> dict[str, Any]:
     """Return the designs by name; kinds of design are made."""
@@ -209,9 +209,9 @@ def outcomes_of(design: Any) -> Floats:
     refused where there are too many: a unary report of 17 answers is one of 131,072.
     """
     if not hasattr(design, "answers"):
-        return checked_matrix(design)
+        return check_matrix(design)
     if design.matrix is not None:
-        return checked_matrix(design.matrix)
+        return check_matrix(design.matrix)
     primitive = design.primitive
     most = MOST_OUTCOMES // design.k
     reports = list(islice(primitive.outputs(), most + 1))
@@ -224,4 +224,4 @@ def outcomes_of(design: Any) -> Floats:
         [float(primitive.probability(answer, report)) for answer in range(design.k)]
         for report in reports
     ]
-    return checked_matrix(found)
+    return check_matrix(found)

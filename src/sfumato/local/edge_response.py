@@ -214,7 +214,7 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         said = yield Ask(budget, primitive, Own(), REPORT)
         return {"node": public.node, "bits": np.packbits(said, bitorder="little").tobytes().hex()}
 
-    def gathered(self, reports: Iterable[dict[str, Any]]) -> PairEstimates:
+    def gather_reports(self, reports: Iterable[dict[str, Any]]) -> PairEstimates:
         """Return what all reports together tell of the graph.
 
         Parameters

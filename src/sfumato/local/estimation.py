@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.local.law import Floats, MatrixLaw, PureLaw, law_of
 from sfumato.local.reports import Reports
 from sfumato.local.shares import Shares
-from sfumato.local.simplex import climbed, likeliest, on_simplex
+from sfumato.local.simplex import climb_likelihood, likeliest, on_simplex
 from sfumato.local.tally import Tally
 from sfumato.mechanisms.local_hadamard import HadamardResponseLaw
 from sfumato.mechanisms.local_hash import HashResponse
@@ -163,7 +163,7 @@ def likeliest_of_reports(design: Any, reports: Reports | Iterable[Any]) -> Share
     unbiased = law.shares(design.support(compact) / len(compact))
     if design.k == 1:
         return Shares(design.answers, unbiased, unbiased, len(compact), law, "em")
-    found = climbed(_likelihoods(design, rows), copies.astype(np.float64))
+    found = climb_likelihood(_likelihoods(design, rows), copies.astype(np.float64))
     return Shares(design.answers, found, unbiased, len(compact), law, "em")
 
 

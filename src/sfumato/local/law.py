@@ -30,7 +30,7 @@ class AnyLaw(Protocol):
     def shares(self, reported: Floats) -> Floats:
         """Return the unbiased shares for the shares of reports that support each answer."""
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return which share of reports is expected to support each answer."""
 
     def spread(self, shares: Floats, *, population: bool) -> Floats:
@@ -111,7 +111,7 @@ class PureLaw:
         _apart(self.gap)
         return (reported - float(self.q)) / self.gap
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return λ = q + (p − q)·π."""
         return float(self.q) + self.gap * shares
 
@@ -121,7 +121,7 @@ class PureLaw:
             return np.zeros(1)
         _apart(self.gap)
         if population:
-            supported = self.reported(shares)
+            supported = self.reported_shares(shares)
             return supported * (1 - supported) / self.gap**2
         base = float(self.q * (1 - self.q))
         slope = float(self.p * (1 - self.p) - self.q * (1 - self.q))
@@ -180,7 +180,7 @@ class MatrixLaw:
     matrix: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", checked_matrix(self.matrix))
+        object.__setattr__(self, "matrix", check_matrix(self.matrix))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -201,13 +201,13 @@ class MatrixLaw:
         """Return P⁻¹λ."""
         return self.inverse @ reported
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return λ = Pπ."""
         return self.matrix @ shares
 
     def spread(self, shares: Floats, *, population: bool) -> Floats:
         """Return the diagonal of P⁻¹·diag(λ)·P⁻ᵀ less diag(π), or less ππᵀ for the population."""
-        whole = self.inverse**2 @ self.reported(shares)
+        whole = self.inverse**2 @ self.reported_shares(shares)
         return np.asarray(whole - (shares**2 if population else shares))
 
     def spread_beside(self, shares: Floats) -> Floats:
@@ -228,7 +228,7 @@ class MatrixLaw:
         # With a square matrix the shares always sum to 1, and a constant changes nothing.
         centred = gradient - gradient.mean() if rows == columns else gradient
         h = centred @ self.inverse
-        whole = float(self.reported(shares) @ h**2)
+        whole = float(self.reported_shares(shares) @ h**2)
         if population:
             return whole - float(shares @ centred) ** 2
         return whole - float(shares @ centred**2)
@@ -249,7 +249,7 @@ def beside(shares: Floats, spread: Floats, sure: Floats) -> Floats:
     return np.asarray(np.maximum((spread - shares * sure) / (1 - shares), 0.0))
 
 
-def checked_matrix(matrix: ArrayLike) -> Floats:
+def check_matrix(matrix: ArrayLike) -> Floats:
     """Return a matrix of probabilities whose columns sum to 1, or raise `ValueError`.
 
     Parameters

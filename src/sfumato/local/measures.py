@@ -330,7 +330,7 @@ def _bias(
     cells = at.size
     if cells > MOST_CELLS or not reports_are_answers(law):
         return None
-    chances = law.reported(at).ravel()
+    chances = law.reported_shares(at).ravel()
     total = 0.0
     for cell in np.flatnonzero(chances > 0):
         unit = np.zeros(cells)

@@ -211,9 +211,7 @@ class PairEstimates:
         ]  # fmt: skip
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
-    def reconstructed(
-        self, generator: np.random.Generator, *, edges: int | None = None
-    ) -> Integers:
+    def reconstruct(self, generator: np.random.Generator, *, edges: int | None = None) -> Integers:
         """Return a simple graph with about as many edges: a share p of them from those said.
 
         Parameters

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sfumato.local.law import Floats, checked_matrix
+from sfumato.local.law import Floats, check_matrix
 
-__all__ = ["Guess", "checked_prior", "confusion", "guess_answers", "guesses", "posterior"]
+__all__ = ["Guess", "check_prior", "confusion", "guess_answers", "guesses", "posterior"]
 
 #: How an answer is guessed: drawn from the posterior, or the likeliest one.
 Guess = Literal["posterior", "map"]
 
 
-def checked_prior(prior: ArrayLike | None, k: int) -> Floats:
+def check_prior(prior: ArrayLike | None, k: int) -> Floats:
     """Return a prior over k answers, or raise `ValueError`; equal chances where none is given.
 
     Parameters
@@ -50,8 +50,8 @@ def posterior(matrix: ArrayLike, prior: ArrayLike | None = None) -> Floats:
         The chance of each answer before the report; equal by default. A report that cannot occur
         under it leaves the prior as it is.
     """
-    chances = checked_matrix(matrix)
-    before = checked_prior(prior, chances.shape[1])
+    chances = check_matrix(matrix)
+    before = check_prior(prior, chances.shape[1])
     joint = chances * before
     seen = joint.sum(axis=1, keepdims=True)
     return np.where(seen > 0, joint / np.where(seen > 0, seen, 1.0), before)
@@ -88,7 +88,7 @@ def confusion(matrix: ArrayLike, prior: ArrayLike | None = None, how: Guess = "m
     matrix, prior, how
         As for `guesses`.
     """
-    return np.asarray(guesses(matrix, prior, how).T @ checked_matrix(matrix))
+    return np.asarray(guesses(matrix, prior, how).T @ check_matrix(matrix))
 
 
 def guess_answers(

@@ -24,7 +24,7 @@ from sfumato.local.matrix_response import LaplaceResponse
 from sfumato.local.mean_response import MeanResponse, NumberDesign, PiecewiseMean
 from sfumato.local.randomized import RandomizedResponse
 from sfumato.local.subset import SubsetSelection
-from sfumato.local.survey import SHARES, Item, Part, Survey, combined
+from sfumato.local.survey import SHARES, Item, Part, Survey, combine_parts
 from sfumato.local.unary import UnaryEncoding
 from sfumato.noise.exact import briefly, exact
 from sfumato.privacy.documents import read_toml
@@ -209,7 +209,7 @@ class Questionnaire:
         if len(wished) > 1:
             raise ValueError("a joint survey has one design; its questions name several")
         design = design_for(
-            (wished or {"auto"}).pop(), combined(parts), self.epsilon, self.respondents
+            (wished or {"auto"}).pop(), combine_parts(parts), self.epsilon, self.respondents
         )
         name, ask = " × ".join(part.name for part in parts), " ".join(part.ask for part in parts)
         return (Item(name, ask, design, self.questions[0].permanent, parts),)

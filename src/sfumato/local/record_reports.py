@@ -55,7 +55,7 @@ class RecordReports:
         return f"RecordReports({self.clients:,} clients, {self.method.sharing})"
 
     @classmethod
-    def encoded(cls, method: Any, reports: Iterable[Mapping[str, Any]]) -> RecordReports:
+    def encode(cls, method: Any, reports: Iterable[Mapping[str, Any]]) -> RecordReports:
         """Return plain reports as compact ones, or raise `ValueError` where one is malformed.
 
         Parameters
@@ -137,7 +137,7 @@ class RecordTally:
             What `perturb_all` returned, or a list of what `perturb` did.
         """
         if not isinstance(reports, RecordReports):
-            reports = RecordReports.encoded(self.method, reports)
+            reports = RecordReports.encode(self.method, reports)
         elif reports.method != self.method:
             raise ValueError("the reports were made by another method than the one that counts")
         parts = {name: tally.add(reports.parts[name]) for name, tally in self.parts.items()}
@@ -321,7 +321,7 @@ class SummedLaw:
         """Return a table with its axes in the order of the questions."""
         return np.asarray(np.transpose(table.reshape(self.shape), np.argsort(self.kept)))
 
-    def _lifted(self, table: Floats) -> Floats:
+    def _lift_to_combinations(self, table: Floats) -> Floats:
         """Return for each combination, flat, the entry of its sum."""
         beside = tuple(axis for axis in range(len(self.whole)) if axis not in self.kept)
         return np.broadcast_to(np.expand_dims(self._sorted(table), beside), self.whole).ravel()
@@ -334,9 +334,11 @@ class SummedLaw:
         summed = table.sum(axis=away)
         return np.asarray(np.transpose(summed, [order.index(axis) for axis in self.kept]))
 
-    def reported(self, shares: Floats) -> Floats:
+    def reported_shares(self, shares: Floats) -> Floats:
         """Return which share of reports is expected to support each combination, spread evenly."""
-        return self.law.reported(self._lifted(shares) / self._members).reshape(self.whole)
+        return self.law.reported_shares(self._lift_to_combinations(shares) / self._members).reshape(
+            self.whole
+        )
 
     def spread(self, shares: Floats, *, population: bool) -> Floats:
         """Return n times the variance of each sum."""
@@ -374,5 +376,7 @@ class SummedLaw:
 
     def spread_along(self, gradient: Floats, shares: Floats, *, population: bool) -> float:
         """Return n times the variance of Σ gradient·sum."""
-        lifted = self._lifted(shares) / self._members
-        return self.law.spread_along(self._lifted(gradient), lifted, population=population)
+        lifted = self._lift_to_combinations(shares) / self._members
+        return self.law.spread_along(
+            self._lift_to_combinations(gradient), lifted, population=population
+        )

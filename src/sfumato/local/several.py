@@ -175,9 +175,9 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
         named = dict(self.questions)
         if self.sharing == "joint":
             named = {"*".join(named): tuple(map(str, range(prod(self.public.sizes))))}
-        return {name: self._made(share, answers) for name, answers in named.items()}
+        return {name: self._make_design(share, answers) for name, answers in named.items()}
 
-    def _made(self, share: Fraction, answers: tuple[str, ...]) -> Design:
+    def _make_design(self, share: Fraction, answers: tuple[str, ...]) -> Design:
         """Return the design of one part."""
         epsilon = self._epsilon * share
         if self.design != "best":

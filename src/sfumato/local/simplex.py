@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sfumato.local.law import AnyLaw, Floats, MatrixLaw, PureLaw
 from sfumato.mechanisms.projection import project_simplex
 
-__all__ = ["climbed", "expectation_step", "likeliest", "on_simplex"]
+__all__ = ["climb_likelihood", "expectation_step", "likeliest", "on_simplex"]
 
 
 def on_simplex(shares: ArrayLike, *, floor: float = 0.0) -> Floats:
@@ -56,9 +56,9 @@ def likeliest(law: AnyLaw, counts: ArrayLike, *, gap: float = 1e-6, steps: int =
     if found.sum() == 0:
         return np.full(law.shape, 1 / np.prod(law.shape))
     if isinstance(law, PureLaw) and law.exclusive:
-        return _poured(law, found)
+        return _pour(law, found)
     if isinstance(law, MatrixLaw):
-        return climbed(law.matrix, found, gap, steps)
+        return climb_likelihood(law.matrix, found, gap, steps)
     raise ValueError(
         "a report of this design supports several answers, and how many reports support each is "
         "not enough to tell which shares are likeliest; use estimator='project', or "
@@ -66,7 +66,7 @@ def likeliest(law: AnyLaw, counts: ArrayLike, *, gap: float = 1e-6, steps: int =
     )
 
 
-def _poured(law: PureLaw, counts: Floats) -> Floats:
+def _pour(law: PureLaw, counts: Floats) -> Floats:
     """Return the maximum for randomised response: λ_v is c_v/μ, but never below q.
 
     Σ c_v·log(q + (p−q)π_v) is concave; where π_v > 0 its derivatives are equal, so λ_v ∝ c_v. The
@@ -105,7 +105,9 @@ def expectation_step(matrix: Floats, shares: Floats, reported: Floats) -> tuple[
     return moved / moved.sum(), float(pull.max())
 
 
-def climbed(likelihoods: Floats, counts: Floats, gap: float = 1e-6, steps: int = 100_000) -> Floats:
+def climb_likelihood(
+    likelihoods: Floats, counts: Floats, gap: float = 1e-6, steps: int = 100_000
+) -> Floats:
     """Return the likeliest shares by extrapolated expectation maximisation.
 
     Parameters

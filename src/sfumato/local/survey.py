@@ -71,7 +71,7 @@ class Item:
         """The answers of all parts together; none for a mean."""
         if len(self.parts) == 1:
             return self.parts[0].answers
-        return combined(self.parts)
+        return combine_parts(self.parts)
 
     @property
     def named(self) -> bool:
@@ -132,7 +132,9 @@ class Item:
         parameters = dict(document["parameters"])
         if bounds is None:
             parts = tuple(map(Part.from_json, document.get("parts", [document])))
-            parameters["answers"] = list(parts[0].answers if len(parts) == 1 else combined(parts))
+            parameters["answers"] = list(
+                parts[0].answers if len(parts) == 1 else combine_parts(parts)
+            )
         design = resolve(document["design"]).from_parameters(parameters)
         item = cls(document["name"], document["ask"], design, document["permanent"], parts, bounds)
         if item.to_json() != dict(document):
@@ -314,7 +316,7 @@ def real_number(name: str, answer: Any) -> float:
         return math.inf if answer > 0 else -math.inf
 
 
-def combined(parts: tuple[Part, ...]) -> tuple[str, ...]:
+def combine_parts(parts: tuple[Part, ...]) -> tuple[str, ...]:
     """Return all combinations of answers, the last part's fastest."""
     answers = [""]
     for place, part in enumerate(parts):

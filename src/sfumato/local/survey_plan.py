@@ -18,7 +18,7 @@ from sfumato.local.questionnaire import reason_for
 from sfumato.local.shares import normal_quantile
 from sfumato.local.survey import Item, Survey
 
-__all__ = ["ItemPlan", "SurveyPlan", "planned"]
+__all__ = ["ItemPlan", "SurveyPlan", "plan_survey"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class SurveyPlan:
         return max(costs) if self.survey.share == "sample" else sum(costs)
 
 
-def planned(survey: Survey, respondents: int) -> SurveyPlan:
+def plan_survey(survey: Survey, respondents: int) -> SurveyPlan:
     """Return what a survey will tell.
 
     Parameters

@@ -104,11 +104,11 @@ class SurveyTally:
                 if not skip:
                     raise
         try:
-            tally = self._counted([found for _, found in good])
+            tally = self._count_lines([found for _, found in good])
         except (ValueError, TypeError, OverflowError):
             # One of them is no report of its design: they are looked at one by one.
             good = [line for line in good if self._sound(*line, skip=skip)]
-            tally = self._counted([found for _, found in good])
+            tally = self._count_lines([found for _, found in good])
         return replace(
             tally, lines=self.lines + len(good), wrong=self.wrong + len(block) - len(good)
         )
@@ -135,7 +135,7 @@ class SurveyTally:
                 return False
         return True
 
-    def _counted(self, lines: list[dict[str, Any]]) -> SurveyTally:
+    def _count_lines(self, lines: list[dict[str, Any]]) -> SurveyTally:
         """Return the tally with the reports of lines that are known to be good."""
         counts, reports = dict(self.counts), dict(self.reports)
         encoded = {}
@@ -229,7 +229,7 @@ class SurveyTally:
         if not isinstance(document, dict) or document.get("format") != TALLY:
             raise ValueError(f"this is not a tally of the format {TALLY!r}")
         try:
-            found = checked_tally(survey, document)
+            found = check_tally(survey, document)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the tally lacks something: {error}") from None
         return cls(survey, *found)
@@ -273,7 +273,7 @@ def _pairs(rows: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.int64
 Parts = tuple[int, int, dict[str, int], dict[str, NDArray[Any]], tuple[NDArray[np.int64], ...]]
 
 
-def checked_tally(survey: Survey, document: Mapping[str, Any]) -> Parts:
+def check_tally(survey: Survey, document: Mapping[str, Any]) -> Parts:
     """Return the lines, wrong lines, reports, counts and tables of a tally file, or refuse it.
 
     Parameters

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.privacy.registry import resolve
 
-__all__ = ["Tally", "supported_in_all", "whole_counts"]
+__all__ = ["Tally", "count_supported", "whole_counts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Tally:
             raise ValueError("the number of reports is a whole number, not below zero")
         if (found > self.reports).any():
             raise ValueError("no answer can be supported by more reports than there are")
-        whole = supported_in_all(self.design, self.reports)
+        whole = count_supported(self.design, self.reports)
         if whole is not None and int(found.sum()) != whole:
             raise ValueError(
                 f"{self.reports} reports of this design support {whole} answers in all; the counts "
@@ -140,7 +140,7 @@ class Tally:
         return cls(design, whole_counts(counts, (len(design.answers),)), reports)
 
 
-def supported_in_all(design: Any, reports: int) -> int | None:
+def count_supported(design: Any, reports: int) -> int | None:
     """Return how many answers so many reports support in all; None where that varies.
 
     Parameters

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.mechanisms.bingham_envelope import MOST_DIMENSIONS, enveloped
+from sfumato.mechanisms.bingham_envelope import MOST_DIMENSIONS, find_envelope
 from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.bingham import Form, draw_direction
@@ -126,7 +126,7 @@ class BinghamDirection(Primitive):
     def sample(self, value: Integers64) -> Integers64:
         """Return the direction in whole steps of the grid."""
         form = Form(value.astype(object), self.bits, self.rate)
-        drawn = draw_direction(form, enveloped(form), grid_bits=GRID_BITS)
+        drawn = draw_direction(form, find_envelope(form), grid_bits=GRID_BITS)
         return np.array(drawn, dtype=np.int64)
 
     def read(self, output: Integers64) -> Floats:

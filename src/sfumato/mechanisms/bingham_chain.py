@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.bingham import GRID_BITS, MOST_DIMENSIONS
-from sfumato.mechanisms.bingham_envelope import enveloped
+from sfumato.mechanisms.bingham_envelope import find_envelope
 from sfumato.mechanisms.bingham_law import log_mean_exponential
 from sfumato.mechanisms.laplace import check_integers
 from sfumato.noise.bingham import Form, draw_direction
@@ -138,5 +138,7 @@ def sweep(state: Floats, adjacency: Integers64, weights: tuple[Fraction, ...]) -
         units = rounded.T @ (adjacency @ rounded)
         signed = units if weight >= 0 else -units
         form = Form(signed.astype(object), 2 * BASIS_BITS, abs(weight))
-        drawn = np.array(draw_direction(form, enveloped(form), grid_bits=GRID_BITS), dtype=float)
+        drawn = np.array(
+            draw_direction(form, find_envelope(form), grid_bits=GRID_BITS), dtype=float
+        )
         state[:, place] = basis @ (drawn / np.linalg.norm(drawn))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.mechanisms.bingham_law import saddle_point
 from sfumato.noise.bingham import Envelope, Form
 
-__all__ = ["MOST_DIMENSIONS", "enveloped"]
+__all__ = ["MOST_DIMENSIONS", "find_envelope"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.object_]
@@ -34,7 +34,7 @@ MOST_DIMENSIONS = 2**9
 MARGIN = 2.0**-36
 
 
-def enveloped(form: Form) -> Envelope:
+def find_envelope(form: Form) -> Envelope:
     """Return a proposal for a form, with a bound that is proved.
 
     Parameters
@@ -91,8 +91,8 @@ class _Certificate:
         right = _pieces(vectors)
         left = [piece.T for piece in right]
         moved = _product(_pieces(form.units.astype(np.int64)), right)
-        self._gram = _joined(_product(left, right))
-        self._turned = _joined(_product(left, moved))
+        self._gram = _join_pieces(_product(left, right))
+        self._turned = _join_pieces(_product(left, moved))
         self._factor = form.factor
         # b/(2d²) in the units of VᵀV, rounded up; d is in units of 2^−STRETCH_BITS.
         unit = shape.numerator << (2 * VECTOR_BITS + 2 * STRETCH_BITS - 1)
@@ -111,10 +111,10 @@ class _Certificate:
 
 def _pieces(matrix: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Cut integers into pieces of 22 bits, the lowest first; the highest carries the sign."""
-    return _carried([matrix])
+    return _carry([matrix])
 
 
-def _carried(pieces: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+def _carry(pieces: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Return the same integers with every piece but the last between 0 and 2²² − 1."""
     clean = []
     carry = np.zeros_like(pieces[0])
@@ -139,10 +139,10 @@ def _product(
         row = first.astype(np.float64)
         for j, second in enumerate(floats):
             sums[i + j] += (row @ second).astype(np.int64)
-    return _carried(sums)
+    return _carry(sums)
 
 
-def _joined(pieces: list[NDArray[np.int64]]) -> Integers:
+def _join_pieces(pieces: list[NDArray[np.int64]]) -> Integers:
     """Return the integers that pieces stand for."""
     total = pieces[-1].astype(object)
     for piece in pieces[-2::-1]:

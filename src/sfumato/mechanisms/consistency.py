@@ -35,7 +35,7 @@ def marginalise(table: Floats, columns: Columns, onto: Columns) -> Floats:
     return np.asarray(table.sum(axis=gone), dtype=np.float64)
 
 
-def _centred(table: Floats) -> Floats:
+def _centre(table: Floats) -> Floats:
     """Return the part of a table that sums to zero along each axis."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
@@ -79,7 +79,7 @@ class Family:
             for subset in _subsets(columns):
                 # A cell of the marginal adds up cells(A)/cells(S) noisy cells.
                 weight = self._cells(subset) / (variance * self._cells(columns))
-                part = weight * _centred(marginalise(table, columns, subset))
+                part = weight * _centre(marginalise(table, columns, subset))
                 sums[subset] = sums[subset] + part if subset in sums else part
                 weights[subset] = weights.get(subset, 0.0) + weight
         return {subset: part / weights[subset] for subset, part in sums.items()}
@@ -138,10 +138,10 @@ def consistent_counts(
         shifted = [table + extra for table, extra in zip(projected, correction, strict=True)]
         current = [np.maximum(table, 0.0) for table in shifted]
         correction = [table - kept for table, kept in zip(shifted, current, strict=True)]
-    return _mixed(projected, size)
+    return _mix_with_uniform(projected, size)
 
 
-def _mixed(tables: Sequence[Floats], size: float) -> list[Floats]:
+def _mix_with_uniform(tables: Sequence[Floats], size: float) -> list[Floats]:
     """Mix consistent tables with uniform ones of the same total, just enough to lose negatives."""
     share = 0.0
     for table in tables:

@@ -5,6 +5,7 @@ This module chooses by the public type of the budget alone.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from sfumato.mechanisms.gaussian import GaussianNoise
@@ -15,7 +16,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, Loss
 from sfumato.privacy.program import Ask, Query
 
-__all__ = ["CountNoise", "ask_counts", "count_noise"]
+__all__ = ["CountNoise", "ask_counts", "count_noise", "margin"]
 
 CountNoise = GeometricNoise | GaussianNoise | NormalNoise
 
@@ -81,3 +82,20 @@ def ask_counts(
     """
     noise = count_noise(shape, budget.remaining, budget.relation, moves=moves, largest=largest)
     return Ask(budget, noise, query, label)
+
+
+def margin(noise: CountNoise, cells: int = 1) -> float:
+    """Return the 95 % margin of a sum of noisy cells: 19 sums in 20 are off by no more.
+
+    Parameters
+    ----------
+    noise
+        The noise on each cell.
+    cells
+        How many cells are added up.
+    """
+    if cells == 1 and isinstance(noise, GeometricNoise):
+        # P(|X| > t) = 2q^(t+1)/(1+q) for a whole number t, q = e^(−1/scale).
+        rate = float(1 / noise.scale)
+        return float(max(0, math.ceil(math.log(40 / (1 + math.exp(-rate))) / rate - 1)))
+    return 1.959963984540054 * noise.standard_deviation * math.sqrt(cells)

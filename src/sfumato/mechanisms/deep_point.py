@@ -306,10 +306,12 @@ class NestedBoxes:
             after = level + 1
             inner = list(zip(self._low[after].tolist(), self._high[after].tolist(), strict=True))
         place = int(noise.uniform_integers(None, bound=self.shells(level)[0]))
-        return np.array(_decoded(place, outer, inner), dtype=np.int64)
+        return np.array(_decode_point(place, outer, inner), dtype=np.int64)
 
 
-def _decoded(place: int, outer: list[tuple[int, int]], inner: list[tuple[int, int]]) -> list[int]:
+def _decode_point(
+    place: int, outer: list[tuple[int, int]], inner: list[tuple[int, int]]
+) -> list[int]:
     """Return the point with a number among those of the outer box that are not in the inner one."""
     size = len(outer)
     wide = [high - low + 1 for low, high in outer]
@@ -358,14 +360,14 @@ def choose_level(weights: list[int], rate: Fraction) -> int:
     bits, drawn = _BITS, int(noise.uniform_integers(None, bound=1 << _BITS))
     while True:
         bounds = [_relative(weights, i, heaviest, rate, bits) for i in live]
-        found = _settled(drawn, bits, bounds)
+        found = _settle_part(drawn, bits, bounds)
         if found is not None:
             return live[found]
         drawn = (drawn << bits) + int(noise.uniform_integers(None, bound=1 << bits))
         bits *= 2
 
 
-def _settled(drawn: int, bits: int, bounds: list[tuple[int, int]]) -> int | None:
+def _settle_part(drawn: int, bits: int, bounds: list[tuple[int, int]]) -> int | None:
     """Return which part of the whole a random number falls into, if the bounds can tell.
 
     The number U lies in [drawn, drawn + 1]/2^bits; part i is chosen where U times the whole is at

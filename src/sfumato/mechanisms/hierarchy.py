@@ -129,7 +129,7 @@ class Hierarchy:
         [9.0, 4.0, 5.0]
         """
         noisy = self.split(np.asarray(measured, dtype=np.float64))
-        estimates, spreads = self._upward(noisy, self._checked_variances(variances))
+        estimates, spreads = self._upward(noisy, self._check_variances(variances))
         consistent = [estimates[0]]
         for level in range(1, self.levels):
             estimate, spread = estimates[level], spreads[level]
@@ -176,7 +176,7 @@ class Hierarchy:
         """Return each node's value once for every child it has."""
         return np.repeat(level, self.fan_out)[:width]
 
-    def _checked_variances(self, variances: Sequence[float] | None) -> list[float]:
+    def _check_variances(self, variances: Sequence[float] | None) -> list[float]:
         """Return one variance a level, or say what is allowed."""
         levels = [1.0] * self.levels if variances is None else [float(v) for v in variances]
         if len(levels) != self.levels:

@@ -167,7 +167,7 @@ class Objective:
         """Return ℓ for each example in floats."""
         return huber(margins, float(self.width))
 
-    def _curved(self, margins: Floats) -> NDArray[np.bool_]:
+    def _find_curved(self, margins: Floats) -> NDArray[np.bool_]:
         """Return which examples lie on the curved piece of the loss."""
         return np.asarray(np.abs(1 - margins) <= float(self.width))
 
@@ -188,7 +188,7 @@ class Objective:
     def hessian(self, w: Floats) -> Floats:
         """Return the second derivative at w, in floats: Λ + c·Σ u uᵀ over the curved pieces."""
         matrix = self.examples.scaled
-        curved = self._curved(matrix @ w)
+        curved = self._find_curved(matrix @ w)
         part, weights = matrix[curved], self.examples.weights[curved] * float(self.smoothness)
         if isinstance(part, np.ndarray):
             square = part.T @ (part * weights[:, None])
@@ -221,7 +221,7 @@ def minimise(objective: Objective, tolerance: Fraction) -> tuple[list[int], int]
     bits = _fine_enough(objective, tolerance)
     units = _to_units(proposal(objective), bits)
     gradient = objective.gradient(units, bits)
-    while (length := _squared(gradient)) > tolerance * tolerance:
+    while (length := _squared_norm(gradient)) > tolerance * tolerance:
         units, gradient = _shorter(objective, units, gradient, length, bits)
     return units, bits
 
@@ -242,7 +242,7 @@ def _shorter(
         moved = [a + b for a, b in zip(units, _to_units(step / 2.0**shorter, bits), strict=True)]
         there = objective.gradient(moved, bits)
         # A quarter of the share that a quadratic piece would give.
-        if _squared(there) < length * (1 - Fraction(1, 4 * 2**shorter)) ** 2:
+        if _squared_norm(there) < length * (1 - Fraction(1, 4 * 2**shorter)) ** 2:
             return moved, there
     scale = Fraction(2**bits) / objective.lipschitz
     moved = [a - round(item * scale) for a, item in zip(units, gradient, strict=True)]
@@ -327,6 +327,6 @@ def _to_floats(units: list[int], bits: int) -> Floats:
     return np.array([float(Fraction(unit, 2**bits)) for unit in units])
 
 
-def _squared(vector: list[Fraction]) -> Fraction:
+def _squared_norm(vector: list[Fraction]) -> Fraction:
     """Return the exact squared Euclidean norm."""
     return sum((item * item for item in vector), Fraction(0))

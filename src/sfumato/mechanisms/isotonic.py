@@ -43,12 +43,12 @@ def isotonic_regression(
         raise ValueError(f"values must be one-dimensional; got {sequence.ndim} dimensions")
     if sequence.size == 0:
         return sequence.copy()
-    weight = None if weights is None else _checked_weights(weights, sequence.shape)
+    weight = None if weights is None else _check_weights(weights, sequence.shape)
     fitted = pool_adjacent_violators(sequence, weights=weight, increasing=increasing)
     return np.asarray(fitted.x, dtype=np.float64)
 
 
-def _checked_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _check_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the weights as an array, or say what is allowed."""
     weight = np.asarray(weights, dtype=np.float64)
     if weight.shape != shape:

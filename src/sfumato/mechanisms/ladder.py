@@ -105,7 +105,7 @@ class LadderNoise(Primitive):
         widths = self._widths(value)
         if self.cap == 0:
             return value.value
-        rung = _chosen_rung(widths, self.cap, self.rate)
+        rung = _choose_rung(widths, self.cap, self.rate)
         if rung == 0:
             return value.value
         below, width = sum(widths[: rung - 1]), self.cap
@@ -245,7 +245,7 @@ def _float_weights(
     return np.exp(logs - largest), largest
 
 
-def _chosen_rung(widths: tuple[int, ...], cap: int, rate: Fraction) -> int:
+def _choose_rung(widths: tuple[int, ...], cap: int, rate: Fraction) -> int:
     """Return a rung with probability proportional to its weight, exactly; the tail is the last.
 
     A uniform number is compared with the cumulative weights. Floats decide where it is further
@@ -253,7 +253,7 @@ def _chosen_rung(widths: tuple[int, ...], cap: int, rate: Fraction) -> int:
     """
     word = int(bits().words(1)[0])
     if cap.bit_length() > _FLOAT_BITS or rate < _FLOAT_RATE:
-        return _decided_rung(widths, cap, rate, word)
+        return _decide_rung(widths, cap, rate, word)
     weights, _ = _float_weights(widths, cap, float(rate))
     cumulative = np.cumsum(weights)
     total = float(cumulative[-1])
@@ -264,16 +264,16 @@ def _chosen_rung(widths: tuple[int, ...], cap: int, rate: Fraction) -> int:
     before = float(cumulative[rung - 1]) if rung else 0.0
     if before * (1 + margin) < low and high < float(cumulative[rung]) * (1 - margin):
         return rung
-    return _decided_rung(widths, cap, rate, word)
+    return _decide_rung(widths, cap, rate, word)
 
 
-def _decided_rung(widths: tuple[int, ...], cap: int, rate: Fraction, word: int) -> int:
+def _decide_rung(widths: tuple[int, ...], cap: int, rate: Fraction, word: int) -> int:
     """Decide in integers, going on from the first 64 bits of the uniform number."""
     number, length = word, 64
     # Enough that 1 − e^(−ε/2) is not enclosed by zero.
     size = _FIRST_BITS + rate.denominator.bit_length()
     while True:
-        below, above = _enclosed(widths, cap, rate, size)
+        below, above = _enclose_weights(widths, cap, rate, size)
         # number/2^length ≤ u < (number + 1)/2^length, and u·total is compared with the sums.
         low, high = number * below[-1], (number + 1) * above[-1]
         rung = bisect_left(above, -(-low >> length)) if low else 0
@@ -287,7 +287,7 @@ def _decided_rung(widths: tuple[int, ...], cap: int, rate: Fraction, word: int) 
         size *= 2
 
 
-def _enclosed(
+def _enclose_weights(
     widths: tuple[int, ...], cap: int, rate: Fraction, size: int
 ) -> tuple[list[int], list[int]]:
     """Return bounds on the cumulative weights, in units of 2^−size."""

@@ -70,7 +70,7 @@ class HadamardResponseLaw(NumberedResponse):
     def draw(self, value: int, choices: Choices) -> int:
         """Throw a coin for the truth, then choose among the numbers of that half."""
         holds = choices.coin(self.threshold)
-        return _completed(value + 1, choices.uniform(self.order // 2), holds)
+        return _complete_number(value + 1, choices.uniform(self.order // 2), holds)
 
     def draw_all(self, values: Codes) -> NDArray[Any]:
         """Return the numbers of many clients."""
@@ -106,7 +106,7 @@ def _speaks(row: int, number: int) -> bool:
     return (row & number).bit_count() % 2 == 0
 
 
-def _completed(row: int, rest: int, speaks: bool) -> int:
+def _complete_number(row: int, rest: int, speaks: bool) -> int:
     """Return the number with the bits of `rest` around the one that decides if it speaks."""
     lowest = row & -row
     below = rest & (lowest - 1)

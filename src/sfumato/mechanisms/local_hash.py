@@ -92,12 +92,12 @@ class HashResponse(LocalResponse):
 
     def draw_all(self, values: Codes) -> Words:
         """Return the two words of each of many clients."""
-        from sfumato.mechanisms.local_kernels import hashed
+        from sfumato.mechanisms.local_kernels import draw_hashed
 
         width = self.width
         said = np.empty((values.size, 2), dtype=np.uint64)
         bounds = (self.threshold, width, fence(width), WORD - width, fence(WORD - width))
-        feed(hashed, values.size, values, said, *map(np.uint64, bounds))
+        feed(draw_hashed, values.size, values, said, *map(np.uint64, bounds))
         return said
 
     def holds(self, report: str, answer: int) -> bool:

@@ -13,15 +13,15 @@ import numba
 import numpy as np
 
 __all__ = [
-    "graded",
+    "draw_graded",
+    "draw_hashed",
+    "draw_randomized",
+    "draw_windowed",
     "hadamard",
-    "hashed",
     "pieces",
     "place_bits",
-    "randomized",
     "spread_rows",
     "subsets",
-    "windowed",
 ]
 
 _ONE = np.uint64(1)
@@ -29,7 +29,7 @@ _SIX = np.uint64(6)
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def randomized(
+def draw_randomized(
     tape: Any, done: int, codes: Any, said: Any, threshold: Any, others: Any, fence: Any
 ) -> Any:
     """Draw answers of randomised response: a word for the coin, on tails one for the answer."""
@@ -85,7 +85,7 @@ def place_bits(rows: Any, codes: Any, coins: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def hashed(
+def draw_hashed(
     tape: Any,
     done: int,
     codes: Any,
@@ -243,7 +243,7 @@ def pieces(tape: Any, done: int, codes: Any, said: Any, lasts: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def graded(tape: Any, done: int, codes: Any, said: Any, least: Any, rise: Any) -> Any:
+def draw_graded(tape: Any, done: int, codes: Any, said: Any, least: Any, rise: Any) -> Any:
     """Throw a coin for each client that is the likelier the larger its number is."""
     used = 0
     while done < codes.size:
@@ -256,7 +256,7 @@ def graded(tape: Any, done: int, codes: Any, said: Any, least: Any, rise: Any) -
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def windowed(
+def draw_windowed(
     tape: Any,
     done: int,
     codes: Any,

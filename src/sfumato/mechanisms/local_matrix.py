@@ -116,13 +116,13 @@ def whole_columns(columns: Columns, epsilon: Fraction) -> tuple[tuple[int, ...],
     even = Fraction(1, len(columns))
     for part in MIXED:
         mixed = [[(1 - part) * share + part * even for share in column] for column in columns]
-        weights = tuple(_rounded(column) for column in mixed)
+        weights = tuple(_round_column(column) for column in mixed)
         if min(map(min, weights)) >= 1 and within(worst_ratio(weights), epsilon):
             return weights
     raise ValueError("the matrix costs more than epsilon")
 
 
-def _rounded(column: Sequence[Fraction]) -> tuple[int, ...]:
+def _round_column(column: Sequence[Fraction]) -> tuple[int, ...]:
     """Round a column to whole numbers that add up to 2⁶⁴; the largest takes what is over."""
     weights = [round(share * WORD) for share in column]
     weights[column.index(max(column))] += WORD - sum(weights)

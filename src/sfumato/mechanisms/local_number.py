@@ -118,10 +118,10 @@ class BitOfNumber(NumberResponse):
 
     def draw_all(self, values: Codes) -> NDArray[Any]:
         """Return the bits of many clients."""
-        from sfumato.mechanisms.local_kernels import graded
+        from sfumato.mechanisms.local_kernels import draw_graded
 
         said = np.empty(values.size, dtype=np.uint8)
-        feed(graded, values.size, values, said, np.uint64(self.least), np.uint64(self.rise))
+        feed(draw_graded, values.size, values, said, np.uint64(self.least), np.uint64(self.rise))
         return said
 
     def probability(self, value: int, report: int) -> Fraction:
@@ -204,12 +204,12 @@ class PlaceOfNumber(NumberResponse):
 
     def draw_all(self, values: Codes) -> NDArray[Any]:
         """Return the places of many clients."""
-        from sfumato.mechanisms.local_kernels import windowed
+        from sfumato.mechanisms.local_kernels import draw_windowed
 
         said = np.empty(values.size, dtype=smallest_unsigned(self.reports - 1))
         window, steps = self.window, self.answers
         bounds = (self.threshold, window, fence(window), steps, fence(steps))
-        feed(windowed, values.size, values, said, *map(np.uint64, bounds))
+        feed(draw_windowed, values.size, values, said, *map(np.uint64, bounds))
         return said
 
     def probability(self, value: int, report: int) -> Fraction:

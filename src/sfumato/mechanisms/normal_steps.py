@@ -90,7 +90,7 @@ class NormalSteps(StatefulPrimitive):
         """Raise unless an output is a vector of the length of its step."""
         require_array(output, np.int64, (self.lengths[len(before)],))
 
-    def stopped(self, outputs: Sequence[Any]) -> bool:
+    def is_stopped(self, outputs: Sequence[Any]) -> bool:
         """Tell whether all steps were taken."""
         return len(outputs) >= len(self.lengths)
 

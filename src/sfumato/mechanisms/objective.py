@@ -27,7 +27,7 @@ from sfumato.privacy.loss import Loss, Measure, PureDP, convert
 from sfumato.privacy.primitive import Change, Primitive, require_wholes
 from sfumato.privacy.rounding import exp_down, log_up, round_down, round_up
 
-__all__ = ["Calibration", "ObjectivePerturbation", "calibrated", "effective"]
+__all__ = ["Calibration", "ObjectivePerturbation", "calibrate", "effective"]
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def effective(
     return round_up(smoothness / (exp_down(loss / 4) - 1)), loss / 2
 
 
-def calibrated(
+def calibrate(
     dimension: int,
     loss: Fraction,
     strength: Fraction,
@@ -106,7 +106,7 @@ def calibrated(
     width
         The half-width h of the loss function's quadratic piece.
     """
-    settling = settled(checked_loss(loss))
+    settling = settling_loss(check_loss(loss))
     used, noise = effective(loss - settling, strength, 1 / (2 * width), calibration)
     return ObjectivePerturbation(
         dimension=dimension,
@@ -118,7 +118,7 @@ def calibrated(
     )
 
 
-def checked_loss(loss: Fraction) -> Fraction:
+def check_loss(loss: Fraction) -> Fraction:
     """Return a loss that is large enough for a fit, or raise `ValueError`."""
     if loss < SMALLEST:
         raise ValueError(
@@ -127,7 +127,7 @@ def checked_loss(loss: Fraction) -> Fraction:
     return loss
 
 
-def settled(loss: Fraction) -> Fraction:
+def settling_loss(loss: Fraction) -> Fraction:
     """Return the part of a loss that hides how far a computed minimiser is from the exact one."""
     return loss * SETTLING
 

@@ -247,7 +247,7 @@ class TreeSplits(StatefulPrimitive):
         """Raise unless an output is one bit for each node of the level."""
         require_array(output, np.bool_, value.scores.shape)
 
-    def stopped(self, outputs: Sequence[Any]) -> bool:
+    def is_stopped(self, outputs: Sequence[Any]) -> bool:
         """Tell whether the last level has been asked."""
         return len(outputs) >= self.levels
 

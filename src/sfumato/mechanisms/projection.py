@@ -36,7 +36,7 @@ def project_simplex(
     >>> project_simplex([3.0, 1.0, -2.0], 3).tolist()
     [2.5, 0.5, 0.0]
     """
-    noisy = _checked_values(values)
+    noisy = _check_values(values)
     if not (np.isfinite(total) and total >= 0):
         raise ValueError(f"total must be at least 0 and finite; got {total!r}")
     if noisy.size == 0:
@@ -109,7 +109,7 @@ def project_box(
     >>> project_box([3.0, 1.0, -2.0], 0, 2, total=4).tolist()
     [2.0, 2.0, 0.0]
     """
-    noisy = _checked_values(values)
+    noisy = _check_values(values)
     low = np.broadcast_to(np.asarray(lower, dtype=np.float64), noisy.shape)
     high = np.broadcast_to(np.asarray(upper, dtype=np.float64), noisy.shape)
     if not np.all((low <= high) & np.isfinite(low) & np.isfinite(high)):
@@ -148,7 +148,7 @@ def _box_shift(
     return float(knots[before] + (total - sums[before]) / slope[before])
 
 
-def _checked_values(values: ArrayLike) -> NDArray[np.float64]:
+def _check_values(values: ArrayLike) -> NDArray[np.float64]:
     """Return the values as floats, or refuse what is not finite."""
     noisy = np.asarray(values, dtype=np.float64)
     if not np.all(np.isfinite(noisy)):

@@ -44,7 +44,7 @@ def quantile_sensitivity(quantile: Number, relation: Relation) -> int:
     >>> quantile_sensitivity("0.95", Relation.ADD_REMOVE)
     19
     """
-    part = _checked_quantile(quantile)
+    part = _check_quantile(quantile)
     above, whole = part.numerator, part.denominator
     return whole if relation is Relation.REPLACE_ONE else max(above, whole - above)
 
@@ -84,7 +84,7 @@ class IntervalQuantile(Primitive):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _checked_quantile(self.quantile)
+        _check_quantile(self.quantile)
         if not -LARGEST_COUNT <= self.low <= self.high <= LARGEST_COUNT:
             raise ValueError(
                 f"low must not exceed high, both within ±{LARGEST_COUNT}; "
@@ -156,7 +156,7 @@ def _rank_scores(at_most: NDArray[np.int64], records: int, quantile: Fraction) -
     return -np.abs(quantile.denominator * at_most - quantile.numerator * records)
 
 
-def _checked_quantile(quantile: Number) -> Fraction:
+def _check_quantile(quantile: Number) -> Fraction:
     """Return a quantile as a simple fraction, or say what is allowed."""
     part = noise.exact(quantile)
     if not 0 <= part <= 1 or part.denominator > 10**6:

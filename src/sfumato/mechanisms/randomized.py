@@ -70,13 +70,13 @@ class Randomized(NumberedResponse):
 
     def draw_all(self, values: Codes) -> NDArray[Any]:
         """Return the answers of many clients, in the narrowest type that holds them."""
-        from sfumato.mechanisms.local_kernels import randomized
+        from sfumato.mechanisms.local_kernels import draw_randomized
 
         said = np.zeros(values.size, dtype=smallest_unsigned(self.answers - 1))
         if self.answers > 1:
             others = self.answers - 1
             feed(
-                randomized,
+                draw_randomized,
                 values.size,
                 values,
                 said,

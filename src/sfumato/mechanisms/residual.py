@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from sfumato.mechanisms.huber import FEATURE_BITS, Examples, Objective, exact_margins
 from sfumato.mechanisms.objective import (
     ObjectivePerturbation,
-    checked_loss,
+    check_loss,
     differences,
     effective,
-    settled,
+    settling_loss,
 )
 from sfumato.privacy.guarantee import Relation
 
@@ -101,7 +101,7 @@ class ResidualObjective(Objective):
         size, h = np.abs(self._residuals(margins)), float(self.width)
         return np.where(size <= h, size * size / (2 * h), size - h / 2)
 
-    def _curved(self, margins: Floats) -> NDArray[np.bool_]:
+    def _find_curved(self, margins: Floats) -> NDArray[np.bool_]:
         return np.asarray(np.abs(self._residuals(margins)) <= float(self.width))
 
 
@@ -180,7 +180,7 @@ def residual_calibrated(
     curvature
         The share of the loss that the curvature takes: the more, the smaller Λ can be.
     """
-    settling = settled(checked_loss(loss))
+    settling = settling_loss(check_loss(loss))
     least = 1 / width * LEAST_STRENGTH
     strength, noise = effective(loss - settling, least, 1 / width, "tight", curvature)
     return ResidualPerturbation(

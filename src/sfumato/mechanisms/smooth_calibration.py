@@ -163,7 +163,7 @@ def laplace_beta(
         raise ValueError(f"dimension must be at least 1; got {dimension!r}")
     if not symmetric:
         failure *= exp_down(-share * budget)
-    return _certified_beta((1 - share) * budget, failure, dimension)
+    return _certify_beta((1 - share) * budget, failure, dimension)
 
 
 def smooth_maximum(
@@ -233,7 +233,7 @@ def _slide_slope(power: int) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _certified_beta(budget: Fraction, failure: Fraction, dimension: int) -> Fraction:
+def _certify_beta(budget: Fraction, failure: Fraction, dimension: int) -> Fraction:
     """Return the largest β whose dilation costs at most the budget, except with the failure."""
     high = _upper_quantile(dimension, failure)
     low = _lower_quantile(dimension, failure)

@@ -144,7 +144,7 @@ class AboveThreshold(StatefulPrimitive):
         if type(output) is not bool:
             raise ValueError("the sparse vector technique says yes or no")
 
-    def stopped(self, outputs: Sequence[Any]) -> bool:
+    def is_stopped(self, outputs: Sequence[Any]) -> bool:
         """Tell whether the last allowed positive has been said."""
         return outputs.count(True) >= self.positives
 

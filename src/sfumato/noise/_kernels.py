@@ -159,7 +159,7 @@ def _transpose(planes, group):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _signed(planes, digit_planes, signs, nonzero, carry):  # type: ignore[no-untyped-def]
+def _sign_digits(planes, digit_planes, signs, nonzero, carry):  # type: ignore[no-untyped-def]
     """Turn the digits of G into two's complement of X: G + 1, or ~G = -(G + 1), or 0."""
     width = signs.size
     for w in range(width):
@@ -269,7 +269,7 @@ def geometric(tape, digits, ends, out, done, signed, width):  # type: ignore[no-
         if status != DONE:
             return status, used, done
         if signed:
-            _signed(planes, digit_planes, signs, nonzero, lanes)
+            _sign_digits(planes, digit_planes, signs, nonzero, lanes)
         else:
             _clear(planes, digit_planes)
         for group in range(planes.shape[0] // 8):

@@ -290,7 +290,7 @@ def rational_value(value: object) -> Fraction:
     )
 
 
-def checked_grid(exponent: object) -> int:
+def check_grid(exponent: object) -> int:
     """Return the exponent of a grid, or refuse it.
 
     Parameters

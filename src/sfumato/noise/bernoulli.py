@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sfumato.noise.bits import Words, bits
 from sfumato.noise.digits import DigitTable, play
-from sfumato.noise.exact import Number, named
+from sfumato.noise.exact import Number, exact_named
 from sfumato.noise.expansions import Expansion, exponential, rational
-from sfumato.noise.shapes import Size, count_of, shape_of, shaped
+from sfumato.noise.shapes import Size, count_of, shape_draws, shape_of
 
 Coins: TypeAlias = NDArray[np.bool_]
 
@@ -44,12 +44,12 @@ def bernoulli(size: Size = None, *, probability: Number) -> bool | Coins:
     probability
         Between 0 and 1, as `exact` reads it.
     """
-    p = named(probability, "probability")
+    p = exact_named(probability, "probability")
     if not 0 <= p <= 1:
         raise ValueError(f"probability must lie between 0 and 1; got {probability}")
     if p == 1:
         return _certain(size)
-    return cast("bool | Coins", shaped(throw(count_of(size), _rational_table(p)), size))
+    return cast("bool | Coins", shape_draws(throw(count_of(size), _rational_table(p)), size))
 
 
 @overload
@@ -66,12 +66,12 @@ def bernoulli_exp(size: Size = None, *, exponent: Number) -> bool | Coins:
     exponent
         The x ≥ 0 of e⁻ˣ, as `exact` reads it.
     """
-    x = named(exponent, "exponent")
+    x = exact_named(exponent, "exponent")
     if x < 0:
         raise ValueError(f"exponent must not be negative; got {exponent}")
     if x == 0:
         return _certain(size)
-    return cast("bool | Coins", shaped(throw(count_of(size), _exponential_table(x)), size))
+    return cast("bool | Coins", shape_draws(throw(count_of(size), _exponential_table(x)), size))
 
 
 def bernoulli_exp_array(numerators: NDArray[Any], *, denominator: int) -> Coins:
@@ -109,10 +109,12 @@ def _different_coins(numerators: NDArray[Any], denominator: int) -> Coins:
     def exponent(index: int) -> Fraction:
         return Fraction(int(numerators[index]), denominator)
 
-    return filtered_coins(_ratios(numerators, denominator), bits().words(numerators.size), exponent)
+    return throw_filtered_coins(
+        _ratios(numerators, denominator), bits().words(numerators.size), exponent
+    )
 
 
-def filtered_coins(
+def throw_filtered_coins(
     exponents: NDArray[np.float64], words: Words, exact_exponent: Callable[[int], Fraction]
 ) -> Coins:
     """Throw coins of probability e⁻ˣ whose exponents are known as floats and, if need be, exactly.

@@ -70,7 +70,7 @@ class Bits:
         self.private = seed is None
         self._busy = False
         self._words = _buffer(BLOCK_WORDS)
-        self._start(os.urandom(32) if seed is None else _key_of(_checked_seed(seed)))
+        self._start(os.urandom(32) if seed is None else _key_of(_check_seed(seed)))
 
     def words(self, count: int) -> Words:
         """Return the next `count` words of the stream.
@@ -177,7 +177,7 @@ class Bits:
         """Write the next `count` words of the key stream behind the last word."""
         start = self._end * _WORD_BYTES
         size = count * _WORD_BYTES
-        room = _padded(self._words).data.cast("B")[start : start + size + _CIPHER_BLOCK_BYTES]
+        room = _pad_buffer(self._words).data.cast("B")[start : start + size + _CIPHER_BLOCK_BYTES]
         self._cipher.update_into(memoryview(_ZEROS)[:size], room)
         self._end += count
         if sys.byteorder == "big":  # the stream is little-endian on every machine
@@ -233,7 +233,7 @@ def seeded(seed: int | str) -> Iterator[Bits]:
     seed
         Any integer or text; equal seeds give equal streams.
     """
-    source = Bits(_checked_seed(seed))
+    source = Bits(_check_seed(seed))
     token = _seeded.set(source)
     try:
         yield source
@@ -258,7 +258,7 @@ def generator(seed: int | None = None) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
 
 
-def _checked_seed(seed: object) -> int | str:
+def _check_seed(seed: object) -> int | str:
     """Refuse what is not a seed, booleans and None above all."""
     if isinstance(seed, np.integer):
         return int(seed)
@@ -278,7 +278,7 @@ def _buffer(count: int) -> Words:
     return np.zeros(count + padding, dtype=np.uint64)[:count]
 
 
-def _padded(words: Words) -> Words:
+def _pad_buffer(words: Words) -> Words:
     """Return the buffer of `_buffer` together with its spare block."""
     whole = words.base
     assert isinstance(whole, np.ndarray)

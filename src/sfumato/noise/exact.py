@@ -74,13 +74,13 @@ def positive(x: object, name: str) -> Fraction:
     name
         What the caller calls it.
     """
-    value = named(x, name)
+    value = exact_named(x, name)
     if value <= 0:
         raise ValueError(f"{name} must be positive and finite; got {briefly(x)}")
     return value
 
 
-def named(x: object, name: str) -> Fraction:
+def exact_named(x: object, name: str) -> Fraction:
     """Return `exact(x)` with errors that name the parameter.
 
     Parameters

@@ -2,7 +2,7 @@
 
 Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (NeurIPS 2020),
 Algorithm 3: propose Y from the discrete Laplace of scale t = ⌊σ⌋ + 1 and accept it with probability
-exp(−(|Y| − σ²/t)²/(2σ²)). The acceptance coins are exact (`bernoulli.filtered_coins`).
+exp(−(|Y| − σ²/t)²/(2σ²)). The acceptance coins are exact (`bernoulli.throw_filtered_coins`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import cast, overload
 
 import numpy as np
 
-from sfumato.noise.bernoulli import filtered_coins
+from sfumato.noise.bernoulli import throw_filtered_coins
 from sfumato.noise.bits import bits
 from sfumato.noise.exact import Number, positive
 from sfumato.noise.laplace import Integers, discrete_laplace
-from sfumato.noise.shapes import Size, count_of, shaped
+from sfumato.noise.shapes import Size, count_of, shape_draws
 
 #: Proposals made at a time at most, so that memory stays bounded.
 _BATCH = 1 << 15
@@ -50,13 +50,13 @@ def discrete_gaussian(size: Size = None, *, variance: Number) -> int | Integers:
     parts: list[Integers] = []
     left = count
     while left > 0:
-        parts.append(_accepted(min(left + left // 2 + 8, _BATCH), sigma_squared)[:left])
+        parts.append(_propose_and_accept(min(left + left // 2 + 8, _BATCH), sigma_squared)[:left])
         left -= parts[-1].size
     draws = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-    return cast("int | Integers", shaped(draws, size))
+    return cast("int | Integers", shape_draws(draws, size))
 
 
-def _accepted(count: int, sigma_squared: Fraction) -> Integers:
+def _propose_and_accept(count: int, sigma_squared: Fraction) -> Integers:
     """Propose `count` integers and return those that are accepted."""
     scale = math.isqrt(math.floor(sigma_squared)) + 1  # t = ⌊σ⌋ + 1
     centre = sigma_squared / scale
@@ -72,7 +72,7 @@ def _accepted(count: int, sigma_squared: Fraction) -> Integers:
         exponents = 0.5 * distance * distance
     else:
         exponents = np.array([float(min(exponent(index), Fraction(64))) for index in range(count)])
-    return proposed[filtered_coins(exponents, bits().words(count), exponent)]
+    return proposed[throw_filtered_coins(exponents, bits().words(count), exponent)]
 
 
 def _inverse_root(sigma_squared: Fraction) -> float:

@@ -38,8 +38,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.noise._lazy import checked_grid, rational_value
-from sfumato.noise.exact import Number, named, positive
+from sfumato.noise._lazy import check_grid, rational_value
+from sfumato.noise.exact import Number, exact_named, positive
 from sfumato.noise.gaussian import discrete_gaussian
 from sfumato.noise.laplace import discrete_laplace
 
@@ -81,7 +81,7 @@ def grid_for(scale: Number, *, precision: int = PRECISION) -> int:
     """
     if isinstance(precision, bool) or not isinstance(precision, int) or not 0 <= precision <= 40:
         raise ValueError(f"precision must be an integer from 0 to 40; got {precision!r}")
-    return checked_grid(_floor_log2(positive(scale, "scale")) - precision)
+    return check_grid(_floor_log2(positive(scale, "scale")) - precision)
 
 
 def to_units(values: ArrayLike, *, exponent: int) -> NDArray[np.int64]:
@@ -100,7 +100,7 @@ def to_units(values: ArrayLike, *, exponent: int) -> NDArray[np.int64]:
         If a value is not finite or lies beyond 2⁶² steps. Clip private values to public bounds
         first: whether this is raised depends on them.
     """
-    grid = checked_grid(exponent)
+    grid = check_grid(exponent)
     array = np.asarray(values)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return _floats_to_units(array.astype(np.float64), grid)
@@ -129,8 +129,8 @@ def rounded_l1_sensitivity(sensitivity: Number, *, dimension: int, exponent: int
     exponent
         The public exponent of the grid.
     """
-    change = _checked_sensitivity(sensitivity) / Fraction(2) ** checked_grid(exponent)
-    return math.ceil(change) + _checked_dimension(dimension) - 1 if change else 0
+    change = _check_sensitivity(sensitivity) / Fraction(2) ** check_grid(exponent)
+    return math.ceil(change) + _check_dimension(dimension) - 1 if change else 0
 
 
 def rounded_l2_sensitivity_squared(
@@ -147,8 +147,8 @@ def rounded_l2_sensitivity_squared(
     exponent
         The public exponent of the grid.
     """
-    d = _checked_dimension(dimension)
-    change = _checked_sensitivity(sensitivity_squared) / Fraction(4) ** checked_grid(exponent)
+    d = _check_dimension(dimension)
+    change = _check_sensitivity(sensitivity_squared) / Fraction(4) ** check_grid(exponent)
     if change == 0:
         return 0
     q = math.ceil(change) - 1
@@ -171,7 +171,7 @@ def grid_laplace(values: ArrayLike, *, scale: Number, exponent: int) -> GridValu
     -----
     Privacy: ε-DP with ε = rounded_l1_sensitivity · 2^exponent / scale.
     """
-    in_steps = positive(scale, "scale") / Fraction(2) ** checked_grid(exponent)
+    in_steps = positive(scale, "scale") / Fraction(2) ** check_grid(exponent)
     units = to_units(values, exponent=exponent)
     noise = discrete_laplace(units.shape, scale=in_steps)
     return GridValues(_add(units, noise), int(exponent))
@@ -194,7 +194,7 @@ def grid_gaussian(values: ArrayLike, *, variance: Number, exponent: int) -> Grid
     Privacy: ρ-zCDP with ρ = rounded_l2_sensitivity_squared · 4^exponent / (2 · variance)
     (Canonne, Kamath and Steinke, 2020).
     """
-    in_steps = positive(variance, "variance") / Fraction(4) ** checked_grid(exponent)
+    in_steps = positive(variance, "variance") / Fraction(4) ** check_grid(exponent)
     units = to_units(values, exponent=exponent)
     noise = discrete_gaussian(units.shape, variance=in_steps)
     return GridValues(_add(units, noise), int(exponent))
@@ -251,15 +251,15 @@ def _too_large(exponent: int) -> ValueError:
     )
 
 
-def _checked_sensitivity(sensitivity: Number) -> Fraction:
+def _check_sensitivity(sensitivity: Number) -> Fraction:
     """Return a sensitivity as a fraction, or refuse it."""
-    value = named(sensitivity, "sensitivity")
+    value = exact_named(sensitivity, "sensitivity")
     if value < 0:
         raise ValueError(f"sensitivity must not be negative; got {sensitivity}")
     return value
 
 
-def _checked_dimension(dimension: int) -> int:
+def _check_dimension(dimension: int) -> int:
     """Return the number of coordinates that may change, or refuse it."""
     if isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer)) or dimension < 1:
         raise ValueError(f"dimension must be a positive integer; got {dimension!r}")

@@ -27,7 +27,7 @@ from sfumato.noise._lazy import (
     Real,
     Rounding,
     Tape,
-    checked_grid,
+    check_grid,
     exponential,
     normal,
     rational_values,
@@ -54,7 +54,7 @@ def perturb_knorm(values: object, scale: object, *, grid_exponent: int) -> list[
     logarithm of the density changes by at most Δ/scale; rounding to the grid costs nothing.
     """
     exact_scale = positive(scale, "scale")
-    grid = checked_grid(grid_exponent)
+    grid = check_grid(grid_exponent)
     centres = rational_values(values)
     if not centres:
         raise ValueError("K-norm noise needs a vector with at least one number; got none")
@@ -99,7 +99,7 @@ class _Noise:
         parts = [part.enclose(precision) for part in self.radius]
         radius = sum(low for low, _ in parts), sum(high for _, high in parts)
         stretch = (radius[0] << size) // length[1], -((-radius[1] << size) // length[0])
-        return [_scaled(part, stretch, precision) for part in direction]
+        return [_scale_interval(part, stretch, precision) for part in direction]
 
 
 def _length(vector: list[Interval]) -> Interval:
@@ -113,7 +113,7 @@ def _length(vector: list[Interval]) -> Interval:
     return math.isqrt(smallest), math.isqrt(largest) + 1
 
 
-def _scaled(interval: Interval, factor: Interval, drop: int) -> Interval:
+def _scale_interval(interval: Interval, factor: Interval, drop: int) -> Interval:
     """Enclose the product of an interval with a positive one, without its last `drop` bits."""
     low, high = interval
     low *= factor[0] if low >= 0 else factor[1]

@@ -22,7 +22,7 @@ from sfumato.noise.bernoulli import throw
 from sfumato.noise.digits import DigitTable, play
 from sfumato.noise.exact import Number, positive
 from sfumato.noise.expansions import exponential, logistic, rational, twice_logistic
-from sfumato.noise.shapes import Size, count_of, shaped
+from sfumato.noise.shapes import Size, count_of, shape_draws
 
 #: int64, or Python ints when the scale is beyond LARGEST_INT64_SCALE.
 Integers: TypeAlias = NDArray[Any]
@@ -91,7 +91,7 @@ def _draw(size: Size, scale: Number, *, signed: bool) -> int | Integers:
     s = positive(scale, "scale")
     count = count_of(size)
     draws = (_small if s <= LARGEST_INT64_SCALE else _large)(count, s, signed)
-    return cast("int | Integers", shaped(draws, size))
+    return cast("int | Integers", shape_draws(draws, size))
 
 
 def _small(count: int, scale: Fraction, signed: bool) -> Integers:

@@ -50,13 +50,13 @@ from sfumato.noise._lazy import (
     Rounding,
     Tape,
     Uniform,
-    checked_grid,
+    check_grid,
     laplace,
     map_values,
     normal,
     rational_value,
 )
-from sfumato.noise.exact import named
+from sfumato.noise.exact import exact_named
 
 #: γ = p/q is refused beyond this p: powers are computed exactly.
 LARGEST_NUMERATOR = 64
@@ -102,9 +102,9 @@ def perturb_cauchy(
     Privacy: ε-DP for scale = S/α with α·slide_rate(γ) + β·dilation_rate(γ) ≤ ε, for one number and
     a β-smooth bound S on its local sensitivity; rounding to the grid costs nothing.
     """
-    exponent = _checked_gamma(gamma)
-    grid = checked_grid(grid_exponent)
-    exact_scale = _checked_scale(scale)
+    exponent = _check_gamma(gamma)
+    grid = check_grid(grid_exponent)
+    exact_scale = _check_scale(scale)
     tape = Tape()
 
     def perturb_one(value: Fraction) -> int:
@@ -131,8 +131,8 @@ def perturb_laplace(values: object, scale: object, *, grid_exponent: int) -> int
     Privacy: whatever the mechanism with real Laplace noise of this scale guarantees; rounding to
     the grid costs nothing.
     """
-    grid = checked_grid(grid_exponent)
-    exact_scale = _checked_scale(scale)
+    grid = check_grid(grid_exponent)
+    exact_scale = _check_scale(scale)
     tape = Tape()
     return map_values(
         values, lambda value: Rounding(value, exact_scale, grid).of(laplace(tape).enclose)
@@ -157,8 +157,8 @@ def perturb_gaussian(values: object, scale: object, *, grid_exponent: int) -> in
     Privacy: whatever the mechanism with real normal noise of this scale guarantees; rounding to
     the grid costs nothing.
     """
-    grid = checked_grid(grid_exponent)
-    exact_scale = _checked_scale(scale)
+    grid = check_grid(grid_exponent)
+    exact_scale = _check_scale(scale)
     tape = Tape()
     return map_values(
         values, lambda value: Rounding(value, exact_scale, grid).of(normal(tape).enclose)
@@ -173,7 +173,7 @@ def slide_rate(gamma: object = 2) -> Fraction:
     gamma
         The exponent γ > 1 of the generalised Cauchy density.
     """
-    exponent = _checked_gamma(gamma)
+    exponent = _check_gamma(gamma)
     base, power = exponent - 1, 1 - 1 / exponent
     # base^(a/b) · 2^bits is the b-th root of base^a · 2^(b·bits).
     radicand = base**power.numerator * Fraction(2) ** (RATE_BITS * power.denominator)
@@ -190,7 +190,7 @@ def dilation_rate(gamma: object = 2) -> Fraction:
     gamma
         The exponent γ > 1 of the generalised Cauchy density.
     """
-    return max(Fraction(1), _checked_gamma(gamma) - 1)
+    return max(Fraction(1), _check_gamma(gamma) - 1)
 
 
 def cauchy_log_probability(
@@ -205,9 +205,9 @@ def cauchy_log_probability(
     value, scale, grid_exponent, gamma
         As for `perturb_cauchy`, with one value.
     """
-    exponent = float(_checked_gamma(gamma))
-    step = Fraction(2) ** checked_grid(grid_exponent)
-    centre, exact_scale = rational_value(value), _checked_scale(scale)
+    exponent = float(_check_gamma(gamma))
+    step = Fraction(2) ** check_grid(grid_exponent)
+    centre, exact_scale = rational_value(value), _check_scale(scale)
     if exact_scale == 0:
         return 0.0 if math.floor(centre / step + Fraction(1, 2)) == units else -math.inf
     ends = [
@@ -353,9 +353,9 @@ def _mass_on_one_side(near: float, far: float, gamma: float) -> float:
     return 0.5 - centre(near) - tail(far)
 
 
-def _checked_gamma(gamma: object) -> Fraction:
+def _check_gamma(gamma: object) -> Fraction:
     """Return γ as a fraction, or refuse it."""
-    exponent = named(gamma, "gamma")
+    exponent = exact_named(gamma, "gamma")
     if exponent <= 1 or exponent.numerator > LARGEST_NUMERATOR:
         raise ValueError(
             "gamma must be a rational number above 1 with a numerator of at most "
@@ -364,7 +364,7 @@ def _checked_gamma(gamma: object) -> Fraction:
     return exponent
 
 
-def _checked_scale(scale: object) -> Fraction:
+def _check_scale(scale: object) -> Fraction:
     """Return a private scale as a fraction, or refuse it without showing it."""
     exact_scale = rational_value(scale)
     if exact_scale < 0:

@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.noise.bits import bits
-from sfumato.noise.exact import named
+from sfumato.noise.exact import exact_named
 from sfumato.noise.expansions import enclose_exponential
 from sfumato.noise.uniform import uniform_integers
 
@@ -87,7 +87,7 @@ def permute_and_flip(scores: ArrayLike, *, rate: object) -> int:
     exponential mechanism at the same rate (McKenna and Sheldon, 2020).
     """
     candidates = Candidates.of(scores, rate)
-    visited = shuffled(candidates.size, min(VISITED, candidates.size))
+    visited = shuffle(candidates.size, min(VISITED, candidates.size))
     heads = visited[candidates.flip(visited, np.zeros(visited.size, dtype=np.int64))]
     if heads.size:
         return int(heads[0])
@@ -266,7 +266,7 @@ class Candidates:
     @classmethod
     def of(cls, scores: ArrayLike, rate: object) -> Candidates:
         """Check what the caller gave, before any bit is drawn."""
-        candidates = cls(_checked_scores(scores), _checked_rate(rate))
+        candidates = cls(_check_scores(scores), _check_rate(rate))
         candidates.peaks  # noqa: B018 (refuses scores that are not finite)
         return candidates
 
@@ -361,7 +361,7 @@ class Candidates:
         return outcomes
 
 
-def shuffled(size: int, count: int) -> Indices:
+def shuffle(size: int, count: int) -> Indices:
     """Return the first `count` of the numbers below `size` in a uniformly random order."""
     chosen, places, values = (np.empty(count, dtype=np.int64) for _ in range(3))
     room = 4 * count
@@ -399,7 +399,7 @@ def kernels() -> ModuleType:
     return _select_kernels
 
 
-def _checked_scores(scores: ArrayLike) -> NDArray[Any]:
+def _check_scores(scores: ArrayLike) -> NDArray[Any]:
     """Return scores as a contiguous array of int64 or float64, or refuse them."""
     array = np.asarray(scores)
     if array.ndim != 1 or array.size == 0:
@@ -416,9 +416,9 @@ def _checked_scores(scores: ArrayLike) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def _checked_rate(rate: object) -> Fraction:
+def _check_rate(rate: object) -> Fraction:
     """Return the rate as a fraction, or refuse it."""
-    exact_rate = named(rate, "rate")
+    exact_rate = exact_named(rate, "rate")
     if exact_rate < 0:
         raise ValueError(f"rate must not be negative; got {rate}")
     return exact_rate

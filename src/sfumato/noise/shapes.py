@@ -39,7 +39,7 @@ def count_of(size: Size) -> int:
     return math.prod(shape_of(size))
 
 
-def shaped(draws: NDArray[Any], size: Size) -> Any:
+def shape_draws(draws: NDArray[Any], size: Size) -> Any:
     """Give a flat array of draws the shape that was asked for; one plain value for None.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.noise.bits import bits
-from sfumato.noise.shapes import Size, count_of, shaped
+from sfumato.noise.shapes import Size, count_of, shape_draws
 
 _LARGEST_INT64_BOUND = 1 << 63
 
@@ -38,8 +38,8 @@ def uniform_integers(size: Size = None, *, bound: int) -> Any:
         raise ValueError(f"bound must be at least 1; got {bound}")
     count = count_of(size)
     if bound <= _LARGEST_INT64_BOUND:
-        return shaped(_small(count, bound), size)
-    return shaped(_large(count, bound), size)
+        return shape_draws(_small(count, bound), size)
+    return shape_draws(_large(count, bound), size)
 
 
 def _small(count: int, bound: int) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from sfumato.noise.exact import exact
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, Number, zero
 from sfumato.privacy.primitive import Primitive, Run, StatefulPrimitive
-from sfumato.privacy.transcript import SEEDED, Entry, Slice, Transcript, settled
+from sfumato.privacy.transcript import SEEDED, Entry, Slice, Transcript, settle_output
 
 Path = tuple[str, ...]
 
@@ -366,7 +366,7 @@ class Budget(_Kept):
             draft = self._pay(primitive, label)
             if value is not UNSEEN:
                 primitive.check(value)
-            output = settled(account.driver.measure(label, self._path, primitive, value))
+            output = settle_output(account.driver.measure(label, self._path, primitive, value))
             draft.outputs.append(output)
         return output
 
@@ -425,6 +425,6 @@ class Steps(_Kept):
                 raise RuntimeError("this primitive has stopped; start a new one and pay for it")
             if value is not UNSEEN:
                 self._primitive.check(value)
-            output = settled(self._run.step(value))
+            output = settle_output(self._run.step(value))
             self._draft.outputs.append(output)
         return output

@@ -53,12 +53,15 @@ def _refuse_inexact(value: Any, place: str) -> None:
         _refuse_lone_surrogates(value, place)
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{_named(place)} is a float that is not finite; JSON has no such one")
+            raise ValueError(
+                f"{_name_place(place)} is a float that is not finite; JSON has no such one"
+            )
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ValueError(
-                    f"{_named(place)} has a key of type {type(key).__name__}; keys must be text"
+                    f"{_name_place(place)} has a key of type {type(key).__name__}; keys must be "
+                    "text"
                 )
             _refuse_lone_surrogates(key, f"{place}, a key")
             _refuse_inexact(item, f"{place}.{key}" if place else key)
@@ -67,7 +70,7 @@ def _refuse_inexact(value: Any, place: str) -> None:
             _refuse_inexact(item, f"{place}[{index}]")
     else:
         raise ValueError(
-            f"{_named(place)} is of type {type(value).__name__}; allowed are text, integers, "
+            f"{_name_place(place)} is of type {type(value).__name__}; allowed are text, integers, "
             "finite floats, booleans, None, lists and dictionaries (write a fraction as the text "
             '"p/q")'
         )
@@ -78,9 +81,11 @@ def _refuse_lone_surrogates(text: str, place: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{_named(place)} holds half of a surrogate pair; it is no text") from None
+        raise ValueError(
+            f"{_name_place(place)} holds half of a surrogate pair; it is no text"
+        ) from None
 
 
-def _named(place: str) -> str:
+def _name_place(place: str) -> str:
     """Return the place of a value in words."""
     return f"the value at {place}" if place else "the document"

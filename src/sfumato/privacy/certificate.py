@@ -97,7 +97,7 @@ def _machine(machine: str, system: str) -> str:
     return f"{known}-{system if system in _SYSTEMS else 'other'}"
 
 
-def made_here(certificate: dict[str, Any]) -> bool:
+def was_made_here(certificate: dict[str, Any]) -> bool:
     """Tell whether a certificate names this platform and the versions that run."""
     return bool(certificate["versions"] == versions())
 
@@ -139,7 +139,7 @@ def body_of(certificate: dict[str, Any]) -> bytes:
     return canonical({name: item for name, item in certificate.items() if name not in SEALS})
 
 
-def sealed(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
+def seal(certificate: dict[str, Any], key: Path | None) -> dict[str, Any]:
     """Return the certificate with its digest and a signature, empty where there is no key."""
     body = body_of(certificate)
     certificate = {**certificate, "digest": digest(body), "signature": None}

@@ -93,15 +93,15 @@ class Recipe:
         """Return the recipe with no more of the public part than the questions of a session use."""
         method: Any = self.method()
         public = self.public()
-        names = method.used(public, transcript)
+        names = method.used_columns(public, transcript)
         return self if names is None else Recipe.of(method, public.only(names))
 
     def narrowest(self, transcript: Transcript) -> Recipe:
         """Return the recipe with no more of the public part than a release of it publishes."""
-        if hasattr(self.method_type, "used"):
+        if hasattr(self.method_type, "used_columns"):
             return self.of_used(transcript)
         method = self.method()
-        return Recipe.of(method, narrowed(method, self.public()))
+        return Recipe.of(method, keep_used(method, self.public()))
 
     def method(self) -> AnyMethod:
         """Return the method, read anew."""
@@ -113,7 +113,7 @@ class Recipe:
         return self.public_type.from_json(json.loads(self.facts))
 
 
-def _settled(transcript: Transcript) -> Transcript:
+def _settle_transcript(transcript: Transcript) -> Transcript:
     """Return a transcript as its readers will see it, from its own files."""
     return Transcript.from_files(transcript.to_files())
 
@@ -135,7 +135,7 @@ def prepare(method: AnyMethod, public: Any) -> Recipe:
     return Recipe.of(method, public)
 
 
-def narrowed(method: AnyMethod, whole: Any) -> Any:
+def keep_used(method: AnyMethod, whole: Any) -> Any:
     """Return data, or a public part, with nothing but what a method uses.
 
     The domain of a column that a release does not look at is not its business to publish.
@@ -163,8 +163,8 @@ def try_out(recipe: Recipe) -> Sizes:
     from sfumato.privacy.saved import all_files
 
     recipe = Recipe.of(recipe.method().trial(), recipe.public())
-    data = recipe.public().made_up(1, noise.generator(0))
-    transcript = run(recipe.method(), data, Sampler()).marked(REHEARSED)
+    data = recipe.public().make_synthetic(1, noise.generator(0))
+    transcript = run(recipe.method(), data, Sampler()).with_mark(REHEARSED)
     files = all_files(build(recipe, transcript, time=now(), ledger=None))
     return Sizes(
         transcript=_size(transcript.to_files()) + len(recipe.facts),
@@ -184,7 +184,7 @@ def build(
     ledger: dict[str, Any] | None,
 ) -> Release:
     """Check the books of a transcript, and build the release from it and what is public."""
-    method, public, transcript = recipe.method(), recipe.public(), _settled(transcript)
+    method, public, transcript = recipe.method(), recipe.public(), _settle_transcript(transcript)
     check_headline(method)
     check_accounts(transcript, method.working_loss(), public)
     guarantee = promise(method, public, transcript.marks)
@@ -218,16 +218,16 @@ def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
     DoesNotFollow
         If the transcript is not what the method would have asked and been told, and nothing else.
     """
-    budget, account = _opened(method, public, Prompter(iter(transcript)), booked=False)
+    budget, account = _open_budget(method, public, Prompter(iter(transcript)), booked=False)
     result = run_on_transcript(method.program_of(public, budget, transcript))
     account.close()
     require_same(account.transcript(), transcript)
     return result
 
 
-def prompted(method: AnyMethod, public: Any, said: Sequence[TranscriptEntry]) -> Budget:
+def prompt_budget(method: AnyMethod, public: Any, said: Sequence[TranscriptEntry]) -> Budget:
     """Return a budget whose primitives say what was said."""
-    return _opened(method, public, Prompter(iter(said)), booked=False)[0]
+    return _open_budget(method, public, Prompter(iter(said)), booked=False)[0]
 
 
 def now() -> str:
@@ -357,7 +357,7 @@ class Booking:
             self._tell(error)
             raise
 
-    def failed(self, error: BaseException) -> None:
+    def report_failure(self, error: BaseException) -> None:
         """Tell the ledger that nothing came of it, unless it can be built later."""
         if self.kept is not None and not isinstance(error, BooksDoNotAdd):
             self._tell(error)
@@ -425,7 +425,9 @@ def _kind(error: BaseException) -> str:
     return kind.__name__ if known else "an error"
 
 
-def guarded(method: AnyMethod, booking: Booking, work: Callable[[], T], *, ends: bool = True) -> T:
+def run_guarded(
+    method: AnyMethod, booking: Booking, work: Callable[[], T], *, ends: bool = True
+) -> T:
     """Run what looks at private data; an error loses its message, and the ledger is told.
 
     Parameters
@@ -458,7 +460,7 @@ def guarded(method: AnyMethod, booking: Booking, work: Callable[[], T], *, ends:
     raise failure
 
 
-def _opened(
+def _open_budget(
     method: AnyMethod, public: Any, driver: Driver, *, booked: bool
 ) -> tuple[Budget, _Account]:
     """Open the budget of one run."""
@@ -486,7 +488,7 @@ def run(
     questions
         For an interactive method, the questions an auditor asks; a release has none.
     """
-    budget, account = _opened(method, data.public, driver, booked=booked)
+    budget, account = _open_budget(method, data.public, driver, booked=booked)
     try:
         if questions is None:
             run_on_data(method.program(data.public, budget), data)
@@ -522,13 +524,13 @@ def release(
     refuse_broken_fork()
     require_private(data, kind=method.kind, verb=kind)
     ledger = open_ledger(ledger)
-    data = narrowed(method, data)
+    data = keep_used(method, data)
     recipe = prepare(method, data.public)
     sizes = try_out(recipe)
     if reserve is not None:
         reserve(_GROWTH * sizes.files)
     booking = Booking(method, data, ledger, kind, room=_GROWTH * sizes.transcript)
-    transcript = guarded(
+    transcript = run_guarded(
         method, booking, lambda: run(method, data, Sampler(), booked=booking.booked)
     )
     time = now()
@@ -536,7 +538,7 @@ def release(
         booking.keep(recipe, transcript, time, "released")
         built = build(recipe, transcript, time=time, ledger=booking.document())
     except BaseException as error:
-        booking.failed(error)
+        booking.report_failure(error)
         raise
     built._kept = booking.kept
     booking.released("released", built.transcript, built)
@@ -585,10 +587,10 @@ def recover(ledger: Ledger, number: int) -> Release:
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
     """Run the whole of a release on made-up data with the same public part; it costs nothing."""
     refuse_broken_fork()
-    public = narrowed(method, find_public(public, kind=method.kind, verb="rehearse"))
+    public = keep_used(method, find_public(public, kind=method.kind, verb="rehearse"))
     recipe = prepare(method, public)
-    transcript = run(method, public.made_up(rows, generator), Sampler())
-    return build(recipe, transcript.marked(REHEARSED), time=now(), ledger=None)
+    transcript = run(method, public.make_synthetic(rows, generator), Sampler())
+    return build(recipe, transcript.with_mark(REHEARSED), time=now(), ledger=None)
 
 
 def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: LedgerLike) -> Session:
@@ -600,7 +602,7 @@ def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: LedgerL
     ledger = open_ledger(ledger)
     recipe = prepare(method, data.public)
     booking = Booking(method, data, ledger, "session", room=len(recipe.facts))
-    budget, account = _opened(method, data.public, Sampler(), booked=booking.booked)
+    budget, account = _open_budget(method, data.public, Sampler(), booked=booking.booked)
     return Session(method, data, recipe, budget, account, booking)
 
 
@@ -612,8 +614,8 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: LedgerLike) -> An
     if not bits().private:
         raise SeededDraw("a report cannot be marked as a test; draw it outside noise.seeded()")
     booking = Booking(method, data, ledger, "perturb", room=None)
-    transcript = _settled(
-        guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
+    transcript = _settle_transcript(
+        run_guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
     )
     fresh, public = recipe.method(), recipe.public()
     check_accounts(transcript, fresh.working_loss(), public)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DIGITS", "figure", "rounded", "shortened"]
+__all__ = ["DIGITS", "figure", "round_figures", "shorten_figures"]
 
 #: How many significant digits a computed figure is published with.
 DIGITS = 9
@@ -23,7 +23,9 @@ def figure(value: float, digits: int = DIGITS) -> str:
     return f"{float(value) + 0.0:.{digits}g}"
 
 
-def rounded(values: ArrayLike, size: ArrayLike, digits: int = DIGITS - 1) -> NDArray[np.float64]:
+def round_figures(
+    values: ArrayLike, size: ArrayLike, digits: int = DIGITS - 1
+) -> NDArray[np.float64]:
     """Return figures rounded to so many digits of a common size.
 
     Parameters
@@ -43,12 +45,12 @@ def rounded(values: ArrayLike, size: ArrayLike, digits: int = DIGITS - 1) -> NDA
     return np.array(kept, dtype=np.float64).reshape(np.shape(values))
 
 
-def shortened(document: Any) -> Any:
+def shorten_figures(document: Any) -> Any:
     """Return a plain document with every float rounded to the digits that are published."""
     if isinstance(document, float):
         return float(figure(document))
     if isinstance(document, dict):
-        return {name: shortened(item) for name, item in document.items()}
+        return {name: shorten_figures(item) for name, item in document.items()}
     if isinstance(document, list | tuple):
-        return [shortened(item) for item in document]
+        return [shorten_figures(item) for item in document]
     return document

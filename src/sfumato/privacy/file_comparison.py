@@ -175,7 +175,7 @@ def _near(mine: str, theirs: str, finest: int, most: int) -> bool:
     finest, most
         The power of ten of the finest digit in their column, and the most digits there.
     """
-    if not _written(mine, theirs):
+    if not _is_canonical(mine, theirs):
         return False
     ours, other = Decimal(mine), Decimal(theirs)
     apart, lowest = abs(ours - other), min(_place(ours), _place(other))
@@ -194,7 +194,7 @@ def _near(mine: str, theirs: str, finest: int, most: int) -> bool:
     return most >= LONG and lowest >= finest and apart <= Decimal(1).scaleb(finest)
 
 
-def _written(mine: str, theirs: str) -> bool:
+def _is_canonical(mine: str, theirs: str) -> bool:
     """Tell whether a figure is written as the program writes it: no spare digit or exponent."""
     value = float(theirs)
     if theirs in (figure(value), repr(value)):

@@ -131,9 +131,9 @@ class Ledger:
         """
         store = Store(_absolute(path))
         try:
-            opened = cls(store, _replayed(store))
+            opened = cls(store, _replay_account(store))
         except Gone as error:
-            raise _missed(store.path, error) from None
+            raise _missing_error(store.path, error) from None
         opened._refuse_older_copy()
         return opened
 
@@ -237,7 +237,7 @@ class Ledger:
         by an older copy or its end was cut off.
         """
         with self._knowing():
-            _replayed(self._store)
+            _replay_account(self._store)
             return self._store.holds(hash)
 
     def check(self) -> None:
@@ -279,7 +279,7 @@ class Ledger:
 
     def witnesses(self) -> list[Path]:
         """Return the files that hold what was last seen of this ledger, away from it."""
-        return [sight.file for sight in witness.seen(self.identity)]
+        return [sight.file for sight in witness.last_seen(self.identity)]
 
     def book(
         self,
@@ -445,7 +445,7 @@ class Ledger:
         with self._knowing():
             events = self._store.events(before.number)
         # The local value is returned: another thread may by now have set an older one.
-        self._account = account = self._followed(before, events)
+        self._account = account = self._follow_events(before, events)
         return account
 
     def _append(self, decide: Callable[[Account], dict[str, Any]]) -> Event:
@@ -458,7 +458,7 @@ class Ledger:
 
         def content(events: list[Event]) -> dict[str, Any]:
             nonlocal account, last
-            account, last = self._followed(before, events), events[-1]
+            account, last = self._follow_events(before, events), events[-1]
             return {**decide(account), "time": _now()}
 
         with self._knowing():
@@ -466,7 +466,7 @@ class Ledger:
                 before.number, content, lambda reading: _account(self._store, reading).to_json()
             )
         assert last is not None
-        self._account = account = self._followed(account, [last, event])
+        self._account = account = self._follow_events(account, [last, event])
         self._tell_witnesses(account)
         return event
 
@@ -490,13 +490,13 @@ class Ledger:
         """Raise unless an account that was read anew goes on from the one that was known."""
         known = self._account
         if account.number < known.number:
-            raise self._store.damaged(f"event {known.number} is missing")
+            raise self._store.damage_error(f"event {known.number} is missing")
         if self._store.hash_of(known.number) != known.head:
-            raise self._store.damaged(f"event {known.number} is not the one seen before")
+            raise self._store.damage_error(f"event {known.number} is not the one seen before")
 
     def _refuse_older_copy(self) -> None:
         """Raise if a witness has seen more of this ledger than the file holds."""
-        for sight in witness.seen(self.identity):
+        for sight in witness.last_seen(self.identity):
             # Another process may have booked and told the witness since the file was read.
             newer = sight.number > self._account.number and sight.number > self._current().number
             if newer or self._store.hash_of(sight.number) != sight.head:
@@ -515,7 +515,7 @@ class Ledger:
             yield
         except Gone:
             known = self._account
-            raise self._store.damaged(
+            raise self._store.damage_error(
                 f"it held {known.bookings:,} bookings ({known.spent} spent) when it was last read "
                 f"here, and now {_reason(self.path)}"
             ) from None
@@ -531,12 +531,12 @@ class Ledger:
                 stacklevel=3,
             )
 
-    def _followed(self, account: Account, events: Sequence[Event]) -> Account:
+    def _follow_events(self, account: Account, events: Sequence[Event]) -> Account:
         """Return the account after events that any process may have appended."""
         try:
             return account.follow(events)
         except Contradiction as error:
-            raise self._store.damaged(str(error)) from error
+            raise self._store.damage_error(str(error)) from error
 
     def _affordable(self, charge: Loss, guarantee: Guarantee, account: Account) -> Loss:
         """Return the charge as it is booked, or raise if it is more than is left."""
@@ -583,7 +583,7 @@ class Ledger:
         )
 
 
-def _replayed(store: Store) -> Account:
+def _replay_account(store: Store) -> Account:
     """Return the account of a file, after its bytes and the links since its checkpoint held."""
     with store.reading() as reading:
         return _account(store, reading)
@@ -594,10 +594,10 @@ def _account(store: Store, reading: Reading) -> Account:
     try:
         begun = _begun(store, reading)
         if reading.checkpoint is not None:
-            begun = begun.resumed(reading.checkpoint)
+            begun = begun.resume(reading.checkpoint)
         return begun.follow(reading.events)
     except Contradiction as error:
-        raise store.damaged(str(error)) from error
+        raise store.damage_error(str(error)) from error
 
 
 def _whole_account(store: Store, reading: Reading, history: History | None) -> Account:
@@ -606,26 +606,26 @@ def _whole_account(store: Store, reading: Reading, history: History | None) -> A
         begun = _begun(store, reading)
         if reading.checkpoint is None:
             return begun.follow(reading.events, history)
-        resumed = begun.resumed(reading.checkpoint)
+        resumed = begun.resume(reading.checkpoint)
         passed = begun.follow(islice(reading.events, resumed.number + 1), history)
         if passed != resumed:
             raise Contradiction("its checkpoint is not what its events add up to")
         return passed.follow_on(reading.events, history)
     except Contradiction as error:
-        raise store.damaged(str(error)) from error
+        raise store.damage_error(str(error)) from error
 
 
 def _begun(store: Store, reading: Reading) -> Account:
     """Return the account after the first event, whose secret must be the file's."""
     begun = Account.begin(_name(store.path), reading.first)
     if sha256(reading.secret) != begun.secret_hash:
-        raise store.damaged("its secret was exchanged")
+        raise store.damage_error("its secret was exchanged")
     return begun
 
 
-def _missed(path: Path, error: Gone) -> LedgerError:
+def _missing_error(path: Path, error: Gone) -> LedgerError:
     """Return the error for a missing or empty file, with what a witness knows of it."""
-    for sight in witness.seen_at(path):
+    for sight in witness.last_seen_at(path):
         return LedgerError(
             f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it from "
             "a backup that holds all of it; until then release nothing from its data set. If there "
@@ -642,7 +642,7 @@ def _refuse_successor(path: Path) -> None:
     """Raise if a ledger with bookings is known to have been where a new one is to be made."""
     if os.path.lexists(path):
         return
-    for sight in witness.seen_at(path):
+    for sight in witness.last_seen_at(path):
         if sight.bookings:
             raise LedgerError(
                 f"there was a ledger at {path}: {sight.told()}. A new one would forget that. "

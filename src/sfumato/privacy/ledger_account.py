@@ -219,7 +219,7 @@ class Account:
             "data": self.fingerprint,
         }
 
-    def resumed(self, document: dict[str, Any]) -> Account:
+    def resume(self, document: dict[str, Any]) -> Account:
         """Return the account that a checkpoint keeps, of the ledger that begins like this one."""
         try:
             return replace(

@@ -274,15 +274,15 @@ class Store:
         number, content, mark = rows[0]
         try:
             body: dict[str, Any] = json.loads(content)
-            sound = _written(body) == content and digest(content) == _text(mark)
+            sound = _canonical_form(body) == content and digest(content) == _text(mark)
             sound = sound and len(rows) == 1 and body["number"] == number
             same = sound and body["chain"] == self._chain(connection, number)
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise self.damaged("its checkpoint cannot be read") from None
+            raise self.damage_error("its checkpoint cannot be read") from None
         if not same:
             # Reading every event tells which one it was, where one can be told.
             self._read_to_the_end(connection)
-            raise self.damaged("its events are not those that its checkpoint was made of")
+            raise self.damage_error("its events are not those that its checkpoint was made of")
         return body
 
     def _read_to_the_end(self, connection: sqlite3.Connection) -> None:
@@ -290,7 +290,9 @@ class Store:
         before = None
         for event in self._read(connection, 0):
             if before is not None and event.previous != before.hash:
-                raise self.damaged(f"event {event.number} does not follow event {before.number}")
+                raise self.damage_error(
+                    f"event {event.number} does not follow event {before.number}"
+                )
             before = event
 
     def _chain(self, connection: sqlite3.Connection, number: int) -> str:
@@ -308,7 +310,7 @@ class Store:
     def _secret(self, connection: sqlite3.Connection) -> bytes:
         rows = connection.execute("SELECT value FROM secret").fetchall()
         if len(rows) != 1 or not isinstance(rows[0][0], bytes):
-            raise self.damaged("its secret is missing")
+            raise self.damage_error("its secret is missing")
         return rows[0][0]
 
     def examine(self) -> None:
@@ -317,9 +319,9 @@ class Store:
             self._refuse_stranger(connection)
             findings = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if findings != ("ok",):
-                raise self.damaged("SQLite's integrity check fails")
+                raise self.damage_error("SQLite's integrity check fails")
 
-    def damaged(self, how: str) -> LedgerError:
+    def damage_error(self, how: str) -> LedgerError:
         """Return the error for a file that cannot be trusted any more."""
         return LedgerError(
             f"the ledger {self.path} is damaged or was changed by hand: {how}. Do not release "
@@ -334,24 +336,24 @@ class Store:
         )
         row = rows.fetchone()
         if row is None:
-            raise self.damaged(f"event {start} is missing")
+            raise self.damage_error(f"event {start} is missing")
         while row is not None:
-            yield self._parsed(*row)
+            yield self._parse_event(*row)
             row = rows.fetchone()
 
-    def _parsed(self, number: int, content: bytes, mark: bytes) -> Event:
+    def _parse_event(self, number: int, content: bytes, mark: bytes) -> Event:
         """Return a stored event whose own hash holds."""
         try:
             body = json.loads(content)
-            sound = _written(body) == content and body["number"] == number
+            sound = _canonical_form(body) == content and body["number"] == number
             linked = isinstance(body["previous"], str)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise self.damaged(f"event {number} cannot be read") from None
+            raise self.damage_error(f"event {number} cannot be read") from None
         own = _text(mark)
         if not sound or digest(content) != own:
-            raise self.damaged(f"event {number} does not match its hash")
+            raise self.damage_error(f"event {number} does not match its hash")
         if not linked:
-            raise self.damaged(f"event {number} names no event before it")
+            raise self.damage_error(f"event {number} names no event before it")
         return Event(number, body, own)
 
     def _refuse_stranger(self, connection: sqlite3.Connection) -> None:
@@ -388,10 +390,10 @@ class Store:
                     self._set_up(connection)
                     yield connection
             except sqlite3.Error as error:
-                raise LedgerError(self._explained(error)) from error
+                raise LedgerError(self._explain_error(error)) from error
             except UnicodeDecodeError:
                 # What the sqlite3 module raises where SQLite's own message quotes damaged text.
-                raise self.damaged("it holds text that is none") from None
+                raise self.damage_error("it holds text that is none") from None
 
     def _refuse_missing(self) -> None:
         """Raise if there is no such file; SQLite would say no more than that it cannot open it."""
@@ -454,13 +456,13 @@ class Store:
             return False
         return bool(found == (0,))
 
-    def _explained(self, error: sqlite3.Error) -> str:
+    def _explain_error(self, error: sqlite3.Error) -> str:
         """Return what an SQLite error means for the owner of the ledger."""
         code = _kind(error)
         if code == sqlite3.SQLITE_NOTADB:
             return f"{self.path} is not a ledger: it is not an SQLite file"
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA):
-            return str(self.damaged(f"SQLite says {error}"))
+            return str(self.damage_error(f"SQLite says {error}"))
         meaning = _MEANING.get(code, "the ledger {path} cannot be used").format(path=self.path)
         return f"{meaning} (SQLite: {error}); nothing was booked"
 
@@ -518,7 +520,7 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", errors="replace")
 
 
-def _written(body: Any) -> bytes:
+def _canonical_form(body: Any) -> bytes:
     """Return a document that was read from JSON in its canonical form, which such a one has."""
     return _encode(body).encode("utf-8")
 

@@ -49,7 +49,7 @@ class BudgetExceeded(ValueError):
     ) -> None:
         self.asked = asked
         self.left = left
-        self.missing = _combined(asked, left, lambda ask, have: max(ask - have, Fraction(0)))
+        self.missing = _combine_losses(asked, left, lambda ask, have: max(ask - have, Fraction(0)))
         converted = f" (from {source})" if source else ""
         have = f"{left} is left" if any(_figures(left)) else "nothing is left"
         super().__init__(
@@ -95,7 +95,7 @@ class Terms:
         """
         _refuse_unfounded(guarantee)
         self._refuse_other_unit(guarantee.unit)
-        loss = self._stated(guarantee)
+        loss = self._state_in_measure(guarantee)
         if guarantee.relation is self.relation:
             return loss
         if self.relation is Relation.ADD_REMOVE:
@@ -120,11 +120,11 @@ class Terms:
             short = (figure + before).denominator <= _LONGEST_DENOMINATOR
             return figure if short else round_up(figure, _DIGITS)
 
-        return _combined(charge, spent, rounded)
+        return _combine_losses(charge, spent, rounded)
 
     def left(self, spent: Loss) -> Loss:
         """Return what may still be spent."""
-        return _combined(self.allow, spent, lambda allowed, used: allowed - used)
+        return _combine_losses(self.allow, spent, lambda allowed, used: allowed - used)
 
     def total(self, spent: Loss, charge: Loss) -> Loss:
         """Return what is spent after a charge that fits.
@@ -134,7 +134,7 @@ class Terms:
         for (ε, δ); Feldman and Zrnic, 2021, for ρ), for interleaved sessions too (Haney et al.,
         2023).
         """
-        return _combined(spent, charge, lambda used, more: used + more)
+        return _combine_losses(spent, charge, lambda used, more: used + more)
 
     def fits(self, charge: Loss, spent: Loss) -> bool:
         """Tell whether a charge stays within what is left, in every figure."""
@@ -169,7 +169,7 @@ class Terms:
             relation=Relation.parse(document["relation"]),
         )
 
-    def _stated(self, guarantee: Guarantee) -> Loss:
+    def _state_in_measure(self, guarantee: Guarantee) -> Loss:
         """Return a statement of the guarantee in the ledger's measure: its own, or a converted."""
         measure: Measure = type(self.allow)
         # A statement made in the ledger's measure comes first; it is the tighter one.
@@ -238,7 +238,7 @@ def _figures(loss: Loss) -> tuple[Fraction, ...]:
     return tuple([getattr(loss, name) for name in _NAMES[type(loss)]])
 
 
-def _combined(first: Loss, second: Loss, rule: Any) -> Loss:
+def _combine_losses(first: Loss, second: Loss, rule: Any) -> Loss:
     """Return the loss whose figures follow from those of two others of the same measure."""
     figures = map(rule, _figures(first), _figures(second))
     return type(first)(*figures)

@@ -123,19 +123,19 @@ def _plain(item: Any) -> Any:
     return item.encode("utf-8", "replace").decode("utf-8") if isinstance(item, str) else item
 
 
-def seen(identity: str) -> list[Sight]:
+def last_seen(identity: str) -> list[Sight]:
     """Return what all witnesses have seen of a ledger."""
     found = [_read(folder / f"{identity}.json") for folder in _folders()]
     return [sight for sight in found if sight is not None]
 
 
-def seen_at(path: Path) -> list[Sight]:
+def last_seen_at(path: Path) -> list[Sight]:
     """Return what witnesses have seen of ledgers at a path, the latest first."""
     place = _plain(str(path))
     found = [
         sight
         for folder in _folders()
-        for file in _listed(folder)
+        for file in _list_witnesses(folder)
         if (sight := _read(file)) is not None and sight.path == place
     ]
     return sorted(found, key=lambda sight: (sight.time, sight.number), reverse=True)
@@ -144,7 +144,7 @@ def seen_at(path: Path) -> list[Sight]:
 def forget(path: Path) -> None:
     """Remove what the witness beside the key has seen at a path: what was there was no ledger."""
     own = _own_folder()
-    for sight in seen_at(path):
+    for sight in last_seen_at(path):
         if sight.file.parent == own:
             sight.file.unlink(missing_ok=True)
 
@@ -153,7 +153,7 @@ def _folders() -> list[Path]:
     return [folder for folder in (_own_folder(), chosen_folder()) if folder is not None]
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _list_witnesses(folder: Path) -> Iterator[Path]:
     """Return the witnesses in a folder; none where it cannot be read."""
     try:
         yield from sorted(folder.glob("*.json"))

@@ -35,7 +35,7 @@ class Unpriced(ValueError):
     """A loss has no finite statement in the measure that was asked for."""
 
 
-def shown(symbol: str, value: Fraction) -> str:
+def show_figure(symbol: str, value: Fraction) -> str:
     """Return a figure as people read it: `ε = 0.5`, or `ε ≈ 0.333333` where that is not all."""
     if value == 0 or Fraction(1, 10**300) < value < 10**300:
         text = f"{float(value):.6g}"
@@ -50,7 +50,7 @@ def fraction_text(value: Fraction) -> str:
     return str(value)
 
 
-def _checked(name: str, value: object, *, below_one: bool = False) -> Fraction:
+def _check_figure(name: str, value: object, *, below_one: bool = False) -> Fraction:
     """Return a figure of a loss as a fraction, or say what is allowed."""
     allowed = "at least 0 and less than 1" if below_one else "at least 0 and finite"
     try:
@@ -79,10 +79,10 @@ class PureDP:
     name: ClassVar[str] = "pure"
 
     def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", _checked("epsilon", epsilon))
+        object.__setattr__(self, "epsilon", _check_figure("epsilon", epsilon))
 
     def __str__(self) -> str:
-        return shown("ε", self.epsilon)
+        return show_figure("ε", self.epsilon)
 
     def __add__(self, other: PureDP) -> PureDP:
         _same(self, other)
@@ -134,11 +134,11 @@ class ApproxDP:
     name: ClassVar[str] = "approximate"
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", _checked("epsilon", epsilon))
-        object.__setattr__(self, "delta", _checked("delta", delta, below_one=True))
+        object.__setattr__(self, "epsilon", _check_figure("epsilon", epsilon))
+        object.__setattr__(self, "delta", _check_figure("delta", delta, below_one=True))
 
     def __str__(self) -> str:
-        return f"{shown('ε', self.epsilon)}, {shown('δ', self.delta)}"
+        return f"{show_figure('ε', self.epsilon)}, {show_figure('δ', self.delta)}"
 
     def __add__(self, other: ApproxDP) -> ApproxDP:
         _same(self, other)
@@ -210,10 +210,10 @@ class ZCDP:
     name: ClassVar[str] = "zero-concentrated"
 
     def __init__(self, rho: Number) -> None:
-        object.__setattr__(self, "rho", _checked("rho", rho))
+        object.__setattr__(self, "rho", _check_figure("rho", rho))
 
     def __str__(self) -> str:
-        return shown("ρ", self.rho)
+        return show_figure("ρ", self.rho)
 
     def __add__(self, other: ZCDP) -> ZCDP:
         _same(self, other)
@@ -317,10 +317,10 @@ class GDP:
     name: ClassVar[str] = "Gaussian"
 
     def __init__(self, mu_squared: Number) -> None:
-        object.__setattr__(self, "mu_squared", _checked("mu_squared", mu_squared))
+        object.__setattr__(self, "mu_squared", _check_figure("mu_squared", mu_squared))
 
     def __str__(self) -> str:
-        return shown("μ²", self.mu_squared)
+        return show_figure("μ²", self.mu_squared)
 
     def __add__(self, other: GDP) -> GDP:
         _same(self, other)

@@ -288,7 +288,7 @@ class InteractiveMethod(Method[DataT, ReleaseT]):
     def parse_question(self, public: Any, question: Any) -> Any:
         """Return a well-formed question, or raise `ValueError` before anything is spent."""
 
-    def used(self, public: Any, transcript: Transcript) -> tuple[str, ...] | None:
+    def used_columns(self, public: Any, transcript: Transcript) -> tuple[str, ...] | None:
         """Return the columns that the questions of a session named, `None` for all."""
         return None
 

@@ -138,12 +138,12 @@ def price_of(signature: dict[str, Any], measure: Measure) -> Loss:
             "with the version that wrote it"
         )
     given = {
-        name: _typed(value, hints[name]) for name, value in signature.items() if name != "kind"
+        name: _read_typed(value, hints[name]) for name, value in signature.items() if name != "kind"
     }
     return kind(**given).cost(measure)
 
 
-def _typed(value: Any, hint: Any) -> Any:
+def _read_typed(value: Any, hint: Any) -> Any:
     """Return a plain value as the type that a field declares."""
     if hint is int:
         return value
@@ -153,11 +153,11 @@ def _typed(value: Any, hint: Any) -> Any:
         return hint(value)
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
-        return tuple(_typed(item, inner) for item in value)
+        return tuple(_read_typed(item, inner) for item in value)
     if get_origin(hint) in (Union, UnionType):
         # An optional field: None, or the other type.
         (inner,) = (item for item in get_args(hint) if item is not type(None))
-        return None if value is None else _typed(value, inner)
+        return None if value is None else _read_typed(value, inner)
     return value
 
 
@@ -273,7 +273,7 @@ class StatefulPrimitive(_Signed):
         """
 
     @abstractmethod
-    def stopped(self, outputs: Sequence[Any]) -> bool:
+    def is_stopped(self, outputs: Sequence[Any]) -> bool:
         """Tell whether a run takes no further step after these outputs."""
 
     @abstractmethod

@@ -262,7 +262,7 @@ class _PromptedRun:
 
     @property
     def done(self) -> bool:
-        return self._primitive.stopped(self._said)
+        return self._primitive.is_stopped(self._said)
 
     def step(self, value: Any) -> Any:
         label = self._entry.label

@@ -133,7 +133,7 @@ def all_files(release: Release, *, key: Path | None = None) -> dict[str, bytes]:
     """Return every file of a saved release, its certificate among them."""
     files = _files(release)
     document = certificates.certify(release, files)
-    return {**files, certificates.NAME: pretty(certificates.sealed(document, key))}
+    return {**files, certificates.NAME: pretty(certificates.seal(document, key))}
 
 
 def _files(release: Release) -> dict[str, bytes]:
@@ -161,16 +161,16 @@ def _readme(release: Release, data_files: list[str]) -> str:
         "words what is promised."
     )
     return (
-        f"{_wrapped(release.words())}\n\n"
-        f"{_wrapped(first)}\n\n"
-        f"What is promised\n\n{_wrapped(origin.guarantee.words())}\n\n"
+        f"{_wrap_text(release.words())}\n\n"
+        f"{_wrap_text(first)}\n\n"
+        f"What is promised\n\n{_wrap_text(origin.guarantee.words())}\n\n"
         f"The files\n\n{listed}\n\n"
-        f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrapped(check)}\n\n"
+        f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrap_text(check)}\n\n"
         f"Made {origin.time} with {origin.method.name}.\n"
     )
 
 
-def _wrapped(text: str, first: str = "", indent: int = 0) -> str:
+def _wrap_text(text: str, first: str = "", indent: int = 0) -> str:
     """Return text in lines that fit a screen; names and formulas stay whole."""
     return textwrap.fill(
         text,
@@ -184,7 +184,7 @@ def _wrapped(text: str, first: str = "", indent: int = 0) -> str:
 
 def _file_line(name: str, widest: int) -> str:
     """Return what a file is, after its name."""
-    return _wrapped(FILE_WORDS.get(name, "published data"), f"  {name}".ljust(widest), widest)
+    return _wrap_text(FILE_WORDS.get(name, "published data"), f"  {name}".ljust(widest), widest)
 
 
 def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
@@ -374,8 +374,8 @@ def verify(
     folder = Path(path)
     content, document, files = _read(folder)
     checks = [
-        _checked("files", lambda: _check_files(folder, content, document, files)),
-        _checked("signature", lambda: _check_signature(document, key)),
+        _run_check("files", lambda: _check_files(folder, content, document, files)),
+        _run_check("signature", lambda: _check_signature(document, key)),
     ]
     if not all(check.passed for check in checks):
         return Verification(tuple(checks))
@@ -389,15 +389,15 @@ def verify(
             "no more than what is promised"
         )
 
-    checks.append(_guarded("rebuild", rebuild))
+    checks.append(_run_guarded_check("rebuild", rebuild))
     if not checks[-1].passed:
         return Verification(tuple(checks))
     (release,) = rebuilt
-    checks += _checked_files(release, document, files)
+    checks += _compare_all_files(release, document, files)
     if report and (folder / REPORT).exists() and all(check.passed for check in checks):
-        checks.append(_checked("report", lambda: _check_page(folder, release, document, checks)))
+        checks.append(_run_check("report", lambda: _check_page(folder, release, document, checks)))
     if book is not None:
-        checks.append(_guarded("ledger", lambda: _booked(document, release, book)))
+        checks.append(_run_guarded_check("ledger", lambda: _check_booking(document, release, book)))
     elif release.provenance.ledger is not None:
         words = f"note: no ledger was given, so that {release.guarantee.ledger} was not looked up"
         checks.append(Check("ledger", True, words, remark=True))
@@ -415,11 +415,11 @@ def _follows(release: Release, files: dict[str, bytes]) -> None:
         raise DoesNotFollow("the transcript bears a mark that no transcript has")
 
 
-def _checked_files(
+def _compare_all_files(
     release: Release, document: dict[str, Any], files: dict[str, bytes]
 ) -> list[Check]:
     """Compare all files and the certificate with those that follow."""
-    here = certificates.made_here(document)
+    here = certificates.was_made_here(document)
     found: list[Differences] = []
 
     def agree() -> str:
@@ -435,10 +435,10 @@ def _checked_files(
         return "the published data are what the transcript gives"
 
     def stated() -> str:
-        found.append(_stated(release, document, files, here))
+        found.append(_check_statements(release, document, files, here))
         return "the certificate states what follows from the method, the facts and the transcript"
 
-    checks = [_guarded("data", agree), _guarded("certificate", stated)]
+    checks = [_run_guarded_check("data", agree), _run_guarded_check("certificate", stated)]
     told = sum(found, Differences()).words()
     if told:
         words = (
@@ -449,7 +449,7 @@ def _checked_files(
     return checks
 
 
-def _stated(
+def _check_statements(
     release: Release, document: dict[str, Any], files: dict[str, bytes], here: bool
 ) -> Differences:
     """Compare all that a certificate states with what follows from method, facts and transcript."""
@@ -495,7 +495,7 @@ def _check_page(
     return Check("report", True, words, remark=words.startswith("note"))
 
 
-def _checked(name: str, check: Callable[[], Check]) -> Check:
+def _run_check(name: str, check: Callable[[], Check]) -> Check:
     """Run a check that makes its own words; an error becomes a failed check."""
     try:
         return check()
@@ -503,9 +503,9 @@ def _checked(name: str, check: Callable[[], Check]) -> Check:
         return Check(name, False, f"{name}: {error}")
 
 
-def _guarded(name: str, check: Callable[[], str]) -> Check:
+def _run_guarded_check(name: str, check: Callable[[], str]) -> Check:
     """Run a check; whatever a damaged folder makes it raise becomes a failed check."""
-    return _checked(name, lambda: Check(name, True, check()))
+    return _run_check(name, lambda: Check(name, True, check()))
 
 
 def _check_files(
@@ -545,7 +545,7 @@ def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
     return Check("signature", True, f"signed by {whose}")
 
 
-def _booked(document: dict[str, Any], release: Release, ledger: Ledger) -> str:
+def _check_booking(document: dict[str, Any], release: Release, ledger: Ledger) -> str:
     """Check that the release is booked where it says, as what it is."""
     stated = document["ledger"]
     if not stated or stated["identity"] != ledger.identity:

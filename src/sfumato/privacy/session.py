@@ -78,8 +78,11 @@ class Session(_Kept):
             self._booking.renew(self._account.transcript())
             number = self._asked
             try:
-                door.guarded(
-                    self._method, self._booking, lambda: self._measured(parsed, number), ends=False
+                door.run_guarded(
+                    self._method,
+                    self._booking,
+                    lambda: self._measure_question(parsed, number),
+                    ends=False,
                 )
             except BaseException:
                 # What it spent stays spent; where nothing was said, it leaves no name behind.
@@ -90,10 +93,10 @@ class Session(_Kept):
             recipe = self._recipe.of_used(transcript)
             self._booking.keep(recipe, transcript, door.now(), "closed")
             said = transcript.entries[-1:]
-        budget = door.prompted(fresh, public, said)
+        budget = door.prompt_budget(fresh, public, said)
         return run_on_transcript(fresh.answer(public, budget, parsed, number))  # type: ignore[attr-defined]
 
-    def _measured(self, question: Any, number: int) -> None:
+    def _measure_question(self, question: Any, number: int) -> None:
         """Measure what a question needs."""
         public = self._recipe.public()
         run_on_data(self._method.answer(public, self._budget, question, number), self._data)
@@ -111,7 +114,7 @@ class Session(_Kept):
                 self._booking.keep(recipe, transcript, time, "closed")
                 built = door.build(recipe, transcript, time=time, ledger=self._booking.document())
             except BaseException as error:
-                self._booking.failed(error)
+                self._booking.report_failure(error)
                 raise
             built._kept = self._booking.kept
             self._booking.released("closed", built.transcript, built)
@@ -133,6 +136,6 @@ class Session(_Kept):
                 self._account.close()
                 self._data = None
                 if error is not None:
-                    self._booking.failed(error)
+                    self._booking.report_failure(error)
                 else:
                     self._booking.withdraw()

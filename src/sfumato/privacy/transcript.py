@@ -118,7 +118,7 @@ class Transcript:
         """Return the transcript as plain files, the same bytes on every platform."""
         arrays: dict[str, np.ndarray[Any, Any]] = {}
         document = self._document(arrays)
-        return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: _packed(arrays)}
+        return {TRANSCRIPT_FILES[0]: canonical(document), TRANSCRIPT_FILES[1]: _pack_arrays(arrays)}
 
     def _document(self, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
         """Return everything but arrays as a plain document; arrays go into `arrays`."""
@@ -151,7 +151,7 @@ class Transcript:
         document = json.loads(files[TRANSCRIPT_FILES[0]])
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError("the transcript was written in a format this version does not read")
-        arrays = _unpacked(files[TRANSCRIPT_FILES[1]])
+        arrays = _unpack_arrays(files[TRANSCRIPT_FILES[1]])
         return cls(
             tuple(
                 Entry(
@@ -169,7 +169,7 @@ class Transcript:
             marks=tuple(document["marks"]),
         )
 
-    def marked(self, mark: str) -> Transcript:
+    def with_mark(self, mark: str) -> Transcript:
         """Return the same transcript with a further mark."""
         return Transcript(self.entries, self.slices, marks=(*self.marks, mark))
 
@@ -231,7 +231,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if "float" in value:
         return float.fromhex(value["float"])
     if "array" in value:
-        array = _widened(arrays[value["array"]], value["type"], tuple(value["shape"]))
+        array = _widen_array(arrays[value["array"]], value["type"], tuple(value["shape"]))
         array.setflags(write=False)
         return array
     if "integers" in value:
@@ -242,14 +242,14 @@ def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     raise ValueError("the transcript holds an output of an unknown kind")
 
 
-def settled(output: Any) -> Any:
+def settle_output(output: Any) -> Any:
     """Return an output as a reader of the transcript will see it, detached from its maker."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     document = _encode(output, arrays)
     return _decode(document, {name: array.copy() for name, array in arrays.items()})
 
 
-def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _narrow_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array in a line of the narrowest numbers that hold it; of booleans, eight a byte.
 
     Noisy counts are then about as small as if they were compressed, and written in one way only:
@@ -268,10 +268,10 @@ def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     raise AssertionError("64 bits hold every array")
 
 
-def _widened(
+def _widen_array(
     array: np.ndarray[Any, Any], kind: str, shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Return the array that `_narrowed` wrote; one that was never narrowed goes through."""
+    """Return the array that `_narrow_array` wrote; one that was never narrowed goes through."""
     wide = np.dtype(kind)
     if wide.kind not in _ARRAY_KINDS or any(type(size) is not int or size < 0 for size in shape):
         raise ValueError("the transcript holds an array of an unknown kind")
@@ -282,14 +282,14 @@ def _widened(
     return array.astype(wide).reshape(shape)
 
 
-def _packed(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
+def _pack_arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> bytes:
     """Return arrays as one NPZ archive, in one form: in order, undated, nothing compressed."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy", _DATE)
             member.create_system, member.external_attr = 3, 0o644 << 16
-            archive.writestr(member, _member(_narrowed(array)))
+            archive.writestr(member, _member(_narrow_array(array)))
     return buffer.getvalue()
 
 
@@ -314,7 +314,7 @@ def _line(content: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(content, kind, offset=file.tell()).reshape(shape)
 
 
-def _unpacked(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
+def _unpack_arrays(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of an NPZ archive, still narrow."""
     arrays = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

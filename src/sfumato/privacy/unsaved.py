@@ -163,7 +163,7 @@ class Reserve:
         What was kept of the same entry before is replaced, whole or not at all.
         """
         kept = Kept(self._ledger, number)
-        content = _packed({**document, "format": FORMAT}, files)
+        content = _pack_release({**document, "format": FORMAT}, files)
         if self._draft is None:
             self._draft = self._new_file(len(content))
         descriptor, file = self._draft
@@ -222,7 +222,7 @@ class Reserve:
                     os.close(descriptor)
 
 
-def _packed(document: dict[str, Any], files: dict[str, bytes]) -> bytes:
+def _pack_release(document: dict[str, Any], files: dict[str, bytes]) -> bytes:
     """Return a document and files as one file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:

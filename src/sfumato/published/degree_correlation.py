@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.degree_repair import graphical, shares
-from sfumato.graph.joint_degrees import nodes_by_degree, repaired_joint
+from sfumato.graph.joint_degrees import nodes_by_degree, repair_joint
 from sfumato.graph.joint_models import JointModel
 from sfumato.graph.models import DegreeModel
 from sfumato.graph.synthetic import SyntheticGraph
@@ -206,7 +206,7 @@ class PublishedJoint:
         low, high = bins[:, 0], bins[:, -1]
         # As many nodes as all degrees could take.
         room = int((counts / np.maximum(low, 1) + counts / np.maximum(high, 1)).sum()) + 2
-        found = repaired_joint(low, high, counts, room + int(high.max(initial=0)) + 1)
+        found = repair_joint(low, high, counts, room + int(high.max(initial=0)) + 1)
         degrees, ends = nodes_by_degree(found.joint)
         nodes = int((ends // np.maximum(degrees, 1)).sum())
         model = JointModel(found.joint, nodes, exact=False)

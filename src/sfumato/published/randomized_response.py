@@ -116,7 +116,7 @@ def collect_graph(
     yield FINISH
     edges = int(edges)
     # The choice of pairs is no secret; a release must be the same each time it is rebuilt.
-    drawn = PairEstimates(pairs, said).reconstructed(generator(edges), edges=edges)
+    drawn = PairEstimates(pairs, said).reconstruct(generator(edges), edges=edges)
     degrees, triangles = count_triangles(drawn, public.nodes)
     stars = degrees * (degrees - 1) / 2
     unknown = math.nan

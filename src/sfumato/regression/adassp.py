@@ -26,7 +26,7 @@ from sfumato.regression.multiples import Multiple
 from sfumato.regression.queries import RowSums
 from sfumato.regression.rows import ANSWER, ROW, RowRule
 
-__all__ = ["AdaSSP", "AdaSSPEstimator", "gaussian", "lifted", "told"]
+__all__ = ["AdaSSP", "AdaSSPEstimator", "describe_error", "gaussian", "solve_lifted"]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ MOMENTS = "moments"
 WIDER = 12.0
 
 
-def lifted(matrix: Floats, linear: Floats, floor: float) -> Floats:
+def solve_lifted(matrix: Floats, linear: Floats, floor: float) -> Floats:
     """Return the solution of (M + λ)w = v with the least λ ≥ 0 that lifts M to a floor.
 
     Parameters
@@ -91,7 +91,7 @@ class AdaSSPEstimator:
 
     def noise(self, setting: Setting) -> tuple[MomentNoise, NormalNoise]:
         """Return how the moments are weighed, and the noise on them."""
-        moments = MomentNoise.balanced(
+        moments = MomentNoise.balance_weight(
             setting.dimension, setting.relation, bound=ANSWER, vectors=1, balance=self.balance
         )
         mu_squared = gaussian(setting, self.name).mu_squared
@@ -114,7 +114,7 @@ class AdaSSPEstimator:
                 loss=setting.limit,
                 noise=f"± {widths.square:,.4g} and ± {widths.vector:,.4g} (1 s.d.), of which one "
                 "record adds at most 1",
-                error=told(setting, widths.square),
+                error=describe_error(setting, widths.square),
                 figures={"margin": widths.vector},
             ),
         )
@@ -132,9 +132,9 @@ class AdaSSPEstimator:
 
     def _fitted(self, matrix: Floats, linear: Floats, deviation: float) -> LinearFit:
         floor = self.ridge * math.sqrt(len(matrix)) * deviation
-        return LinearFit(weights=lifted(matrix, linear, floor))
+        return LinearFit(weights=solve_lifted(matrix, linear, floor))
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got."""
         moments, noise = self.noise(setting)
         widths = moments.widths(noise.standard_deviation)
@@ -161,7 +161,7 @@ def gaussian(setting: Setting, name: str) -> GDP:
     return setting.limit
 
 
-def told(setting: Setting, deviation: float) -> str:
+def describe_error(setting: Setting, deviation: float) -> str:
     """Return what can be said about the error of a fit before it is made.
 
     Parameters

@@ -11,11 +11,11 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["keys", "mixed_all", "solve"]
+__all__ = ["keys", "mix_words", "solve"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def mixed(word: Any) -> Any:
+def mix_word(word: Any) -> Any:
     """Return a word of 64 bits well mixed (the finaliser of SplitMix64)."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -23,11 +23,11 @@ def mixed(word: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def mixed_all(words: Any) -> Any:
+def mix_words(words: Any) -> Any:
     """Return words of 64 bits, each well mixed."""
     found = np.empty_like(words)
     for i in range(words.size):
-        found[i] = mixed(words[i])
+        found[i] = mix_word(words[i])
     return found
 
 
@@ -45,7 +45,7 @@ def keys(rows: Any, found: Any) -> None:
     for i in range(rows.shape[0]):
         word = np.uint64(0x9E3779B97F4A7C15)
         for j in range(rows.shape[1]):
-            word = mixed(word + np.uint64(rows[i, j] + 32769))
+            word = mix_word(word + np.uint64(rows[i, j] + 32769))
         found[i] = word
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.regression.rows import ROW, Rows
 
-__all__ = ["GRID", "LARGEST", "batch_models", "dealt", "to_grid"]
+__all__ = ["GRID", "LARGEST", "batch_models", "deal_rows", "to_grid"]
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
@@ -25,7 +25,7 @@ LARGEST = 2**20
 RIDGE = 2.0**-10
 
 
-def gathered(rows: Rows) -> Shorts:
+def gather_rows(rows: Rows) -> Shorts:
     """Return all rows with their answers last, one a record."""
     found = np.empty((rows.count, rows.dimension + 1), dtype=np.int16)
     first = 0
@@ -37,7 +37,7 @@ def gathered(rows: Rows) -> Shorts:
     return found
 
 
-def dealt(rows: Shorts, batches: int) -> Integers64:
+def deal_rows(rows: Shorts, batches: int) -> Integers64:
     """Return the batch of each row: a function of the rows as a bag, not of their order.
 
     Parameters
@@ -59,7 +59,7 @@ def dealt(rows: Shorts, batches: int) -> Integers64:
     numbers = places - np.maximum.accumulate(np.where(same, 0, places))
     turned = words[order] + np.uint64(0x9E3779B97F4A7C15) * (numbers + 1).astype(np.uint64)
     found = np.empty(len(rows), dtype=np.int64)
-    found[order] = (batch_kernels.mixed_all(turned) % np.uint64(batches)).astype(np.int64)
+    found[order] = (batch_kernels.mix_words(turned) % np.uint64(batches)).astype(np.int64)
     return found
 
 
@@ -87,8 +87,8 @@ def batch_models(rows: Rows, batches: int) -> Integers64:
     """
     from sfumato.regression import batch_kernels
 
-    table = gathered(rows)
-    batch = dealt(table, batches)
+    table = gather_rows(rows)
+    batch = deal_rows(table, batches)
     order = np.argsort(batch, kind="stable")
     ends = np.searchsorted(batch[order], np.arange(batches + 1))
     size = rows.dimension

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Posterior", "Statistics", "fixed_precisions", "gibbs", "noise_ridge", "repaired"]
+__all__ = [
+    "Posterior",
+    "Statistics",
+    "fit_with_fixed_precisions",
+    "gibbs",
+    "noise_ridge",
+    "repair_matrix",
+]
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +89,7 @@ class Posterior:
     deviation: float
 
 
-def repaired(matrix: Floats, floor: float = 0.0) -> Floats:
+def repair_matrix(matrix: Floats, floor: float = 0.0) -> Floats:
     """Return the nearest symmetric matrix with no eigenvalue below a floor, in Frobenius norm."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values.min(initial=floor) >= floor:
@@ -98,13 +105,13 @@ def noise_ridge(statistics: Statistics, times: float = RIDGE) -> Statistics:
     """
     p = statistics.dimension
     ridge = times * 2 * math.sqrt(2 * p) * statistics.scales[0]
-    matrix = repaired(statistics.xx) + ridge * np.eye(p)
+    matrix = repair_matrix(statistics.xx) + ridge * np.eye(p)
     fitted = float(statistics.xy @ np.linalg.lstsq(matrix, statistics.xy, rcond=None)[0])
     square = max(statistics.yy, fitted)
     return Statistics(matrix, statistics.xy, square, statistics.records, statistics.scales)
 
 
-def fixed_precisions(
+def fit_with_fixed_precisions(
     statistics: Statistics, *, noise: float = 1.0, prior: float = 1.0
 ) -> Posterior:
     """Return the posterior with both precisions given.
@@ -119,7 +126,7 @@ def fixed_precisions(
     if not (noise > 0 and prior > 0):
         raise ValueError(f"precisions must be positive; got {noise!r} and {prior!r}")
     # In the eigenbasis nothing is singular, however large the noise in the matrix is.
-    curvatures, directions = np.linalg.eigh(repaired(statistics.xx))
+    curvatures, directions = np.linalg.eigh(repair_matrix(statistics.xx))
     spread = 1 / (prior + noise * np.maximum(curvatures, 0.0))
     covariance = (directions * spread) @ directions.T
     mean: Floats = np.asarray(covariance @ (noise * statistics.xy), dtype=np.float64)

@@ -17,7 +17,7 @@ from sfumato.privacy.loss import Number
 from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Program, Start, Step
-from sfumato.regression.adassp import gaussian, told
+from sfumato.regression.adassp import describe_error, gaussian
 from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.moment_noise import MomentNoise
@@ -84,7 +84,7 @@ class BoostedEstimator:
     def noise(self, setting: Setting) -> tuple[MomentNoise, NormalSteps]:
         """Return how the moments are weighed, and the noise on the matrix and on each round."""
         balance = best_balance(setting.relation) if self.balance is None else self.balance
-        moments = MomentNoise.balanced(
+        moments = MomentNoise.balance_weight(
             setting.dimension,
             setting.relation,
             bound=self.bound,
@@ -108,7 +108,7 @@ class BoostedEstimator:
                 loss=setting.limit,
                 noise=f"± {widths.square:,.4g} and ± {widths.vector:,.4g} (1 s.d.), of which one "
                 "record adds at most 1",
-                error=told(setting, widths.square),
+                error=describe_error(setting, widths.square),
                 figures={"margin": widths.vector},
             ),
         )
@@ -138,7 +138,7 @@ class BoostedEstimator:
         kept = np.maximum(curvatures, 0.0) + ridge
         return np.asarray((directions / kept) @ directions.T)
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got."""
         moments, noise = self.noise(setting)
         widths = moments.widths(noise.standard_deviation)

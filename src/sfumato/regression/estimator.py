@@ -1,6 +1,6 @@
 """What estimates the weights of a linear model from rows of bounded length.
 
-An estimator has public settings only. It asks, and fits from what primitives said; `rehearsed` does
+An estimator has public settings only. It asks, and fits from what primitives said; `rehearse` does
 the same to made-up public rows, for choosing settings before anything is spent.
 """
 
@@ -99,7 +99,7 @@ class Estimator(Protocol):
     def fit(self, rule: RowRule, setting: Setting, budget: Budget) -> Program[LinearFit]:
         """Ask what `budget` pays for about the rows of a rule, and return the weights."""
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got.
 
         Parameters

@@ -205,15 +205,19 @@ class Rehearsals:
             if FEATURES in self._intervals:
                 for column in np.flatnonzero(numbers):
                     values = made.features[:rows, column]
-                    found = picked(self._intervals[FEATURES], values, generator)
+                    found = pick_interval(self._intervals[FEATURES], values, generator)
                     centre[column], spread[column] = found[0], max(found[1], LEAST_SPREAD)
             middle, half = 0.0, DECLARED_SPREAD
             if RESPONSE in self._intervals:
-                middle, half = picked(self._intervals[RESPONSE], made.answers[:rows], generator)
+                middle, half = pick_interval(
+                    self._intervals[RESPONSE], made.answers[:rows], generator
+                )
             self._tables[number] = made, centre, spread, middle, max(half, LEAST_SPREAD)
         return self._tables[number]
 
-    def _prepared(self, number: int, radius: float, shape: str) -> tuple[Floats, Floats, Floats]:
+    def _prepare_rows(
+        self, number: int, radius: float, shape: str
+    ) -> tuple[Floats, Floats, Floats]:
         """Return rows to learn from, their weights, and rows to predict."""
         key = (number, radius, shape)
         if key not in self._rows:
@@ -235,25 +239,25 @@ class Rehearsals:
         # Rounded, so that the last digits, which machines disagree on, decide nothing.
         return round(float(mean), 9)
 
-    def unhindered(self) -> float:
+    def score_without_noise(self) -> float:
         """Return how good least squares would be without noise and cuts."""
         found = []
         for number in self.compared:
             made, rows = self._table(number)[0], self.situation.simulated
             weights = np.linalg.lstsq(made.features[:rows], made.answers[:rows], rcond=None)[0]
-            found.append(self._judged(made.features[rows:] @ weights, made.answers[rows:]))
+            found.append(self._judge_guesses(made.features[rows:] @ weights, made.answers[rows:]))
         return float(np.mean(found))
 
     def _score(self, candidate: Candidate, number: int) -> float:
         made, _, _, middle, half = self._table(number)
-        x, weights, tested = self._prepared(number, candidate.radius, candidate.shape)
+        x, weights, tested = self._prepare_rows(number, candidate.radius, candidate.shape)
         bound = min(candidate.estimator.answer_bound * half, 1.0 + abs(middle))
         answers = np.clip((made.answers[: len(x)] - middle) / bound, -1.0, 1.0) * weights
         generator = noise.generator(3000 + number)
-        fit = candidate.estimator.rehearsed(self.setting, x, answers, generator)
-        return self._judged(middle + bound * (tested @ fit.weights), made.answers[len(x) :])
+        fit = candidate.estimator.rehearse(self.setting, x, answers, generator)
+        return self._judge_guesses(middle + bound * (tested @ fit.weights), made.answers[len(x) :])
 
-    def _judged(self, guesses: Floats, truth: Floats) -> float:
+    def _judge_guesses(self, guesses: Floats, truth: Floats) -> float:
         """Return how good guesses are; they are cut to the declared range as a model's are."""
         if self.goal == "order":
             return _agreement(guesses, truth)
@@ -262,7 +266,7 @@ class Rehearsals:
         return -float(np.log(max(left, 1e-12) / max(float(np.var(truth)), 1e-12)))
 
 
-def picked(choice: IntervalChoice, values: Floats, generator: Any) -> tuple[float, float]:
+def pick_interval(choice: IntervalChoice, values: Floats, generator: Any) -> tuple[float, float]:
     """Return the middle and half width of an interval that would be chosen for public values."""
     scores = choice.scores(np.ones(values.size, dtype=np.int64), np.sort(values))
     # Permute-and-flip is the largest of the scores with exponential noise.
@@ -314,14 +318,14 @@ def search(rehearsals: Rehearsals, families: tuple[Candidate, ...], grid: Grid) 
     grid
         What is tried.
     """
-    improved = [_improved(rehearsals, start, grid) for start in families]
+    improved = [_improve_candidate(rehearsals, start, grid) for start in families]
     found = [Found(best, rehearsals.score(best, rehearsals.compared)) for best in improved]
     return max(found, key=lambda one: one.score)
 
 
-def _improved(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
+def _improve_candidate(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
     """Return a candidate whose bound, radius and shape do better, one after the other."""
-    best = _bounded(rehearsals, start, grid)
+    best = _widen_bound(rehearsals, start, grid)
     score = rehearsals.score(best, SEARCHED)
     for radius in grid.radii:
         for shape in grid.shapes:
@@ -329,10 +333,10 @@ def _improved(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate
             other = rehearsals.score(way, SEARCHED)
             if other > score:
                 best, score = way, other
-    return _bounded(rehearsals, best, grid)
+    return _widen_bound(rehearsals, best, grid)
 
 
-def _bounded(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
+def _widen_bound(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
     """Return a candidate with the widest of the bounds that do nearly as well as the best.
 
     A narrow bound explains something else than the mean of a skewed target, which made-up tables

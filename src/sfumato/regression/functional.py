@@ -209,7 +209,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
         if public.rows is not None and self.intercept:
             # The intercept times itself is the number of records, which is public.
             rows, columns = rows[:-1], columns[:-1]
-        guarded = self._guarded(public, design)
+        guarded = self._find_sensitive(public, design)
         touched = np.concatenate([guarded, guarded[rows] | guarded[columns]])
         ratio = exact(self.ratio) if guarded.any() else Fraction(1)
         weights = np.where(touched, ratio.numerator, ratio.denominator).astype(np.int64)
@@ -222,7 +222,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
         slope = -2 if self.positive is None else -4
         return Layout(design, rows, columns, weights, bound * UNIT**2, slope)
 
-    def _guarded(self, public: TablePublic, design: Design) -> NDArray[np.bool_]:
+    def _find_sensitive(self, public: TablePublic, design: Design) -> NDArray[np.bool_]:
         """Return which features are those of sensitive columns."""
         numbers = public.schema.indices(self.sensitive or ())
         factors = np.array([*(column in numbers for column in design.columns), False])
@@ -318,7 +318,7 @@ class Columns:
         if relation is Relation.ADD_REMOVE:
             return added
         # The response is one more column from −1 to 1.
-        return min(2 * added, self._replaced(self.singles + 1))
+        return min(2 * added, self._replacement_bound(self.singles + 1))
 
     def logistic(self, relation: Relation) -> int:
         """Return eight times the most by which one record moves Σ (xᵀω)²/8 + (½ − y)·xᵀω."""
@@ -327,9 +327,9 @@ class Columns:
         if relation is Relation.ADD_REMOVE:
             return added
         # The linear part counts as much as two more columns from −1 to 1 would.
-        return min(2 * added, self._replaced(self.singles + 2))
+        return min(2 * added, self._replacement_bound(self.singles + 2))
 
-    def _replaced(self, singles: int) -> int:
+    def _replacement_bound(self, singles: int) -> int:
         """Return (s + c)² + 4b(s + c) + 2b² for s single columns, b blocks and c constants."""
         plain = singles + self.constants
         return plain**2 + 4 * self.blocks * plain + 2 * self.blocks**2

@@ -226,7 +226,7 @@ class KNormEstimator:
             floats=True,
         )
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got."""
         linear, beside = self._beside(x.shape[1], setting.relation)
         second = np.array([np.sum(x * x)])
@@ -238,7 +238,7 @@ class KNormEstimator:
         found = np.concatenate([linear * (x.T @ y), beside * second])
         return self._fitted(setting, found + radius * direction / np.linalg.norm(direction))
 
-    def _guessed(self, trace: float, setting: Setting) -> Floats:
+    def _guess_moments(self, trace: float, setting: Setting) -> Floats:
         """Return the second moments of features that add up to a trace."""
         profile = np.ones(setting.dimension) if self.profile is None else np.array(self.profile)
         if not self.constant or setting.records is None or len(profile) == 1:
@@ -256,7 +256,7 @@ class KNormEstimator:
         if not self.matrix:
             # Less than the noise cannot be told from none.
             trace = max(float(second[0]), deviation * linear / float(beside[0]))
-            moments = np.diag(self._guessed(trace, setting))
+            moments = np.diag(self._guess_moments(trace, setting))
             return LinearFit(shrunken(moments, slope, deviation))
         matrix = np.zeros((size, size))
         matrix[np.triu_indices(size)] = second

@@ -16,7 +16,7 @@ from sfumato.data.table import TablePublic
 from sfumato.privacy.loss import GDP
 from sfumato.privacy.parameters import OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.regression.adassp import AdaSSPEstimator, lifted
+from sfumato.regression.adassp import AdaSSPEstimator, solve_lifted
 from sfumato.regression.boosted import BoostedEstimator
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting
@@ -80,7 +80,7 @@ class RidgedKNormEstimator(KNormEstimator):
         # The noise on a square, from that on a sum Σ y·x.
         deviation = self.deviation(setting) * linear / SQUARE
         floor = self.ridge * sqrt(size) * deviation
-        return LinearFit(lifted(matrix, noisy[:size] / linear, floor))
+        return LinearFit(solve_lifted(matrix, noisy[:size] / linear, floor))
 
 
 __all__ = ["LinearRegression"]
@@ -132,7 +132,7 @@ def _serves(estimator: Any, setting: Setting) -> bool:
 
 
 @lru_cache(maxsize=256)
-def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
+def find_fit(situation: Situation, goal: str, grid: Grid) -> Found:
     """Return the best way to fit in a situation."""
     guessing = replace(GUESSING, profile=situation.columns.profile)
     estimators = (guessing, *(GAUSSIAN if isinstance(situation.limit, GDP) else PURE))
@@ -149,15 +149,15 @@ def found_for(situation: Situation, goal: str, grid: Grid) -> Found:
 
 
 @lru_cache(maxsize=256)
-def unhindered(situation: Situation, goal: str) -> float:
+def score_without_noise(situation: Situation, goal: str) -> float:
     """Return how good a fit without noise would be."""
-    return _rehearsals(situation, goal).unhindered()
+    return _rehearsals(situation, goal).score_without_noise()
 
 
 @lru_cache(maxsize=256)
-def tried(situation: Situation, goal: str, grid: Grid) -> tuple[float, ...]:
+def score_best_fit(situation: Situation, goal: str, grid: Grid) -> tuple[float, ...]:
     """Return how good the best way to fit is on tables that had no say in choosing it, sorted."""
-    candidate, rehearsals = found_for(situation, goal, grid).candidate, _rehearsals(situation, goal)
+    candidate, rehearsals = find_fit(situation, goal, grid).candidate, _rehearsals(situation, goal)
     tables = FRESH[: len(rehearsals.compared)]
     return tuple(sorted(rehearsals.score(candidate, range(n, n + 1)) for n in tables))
 
@@ -266,7 +266,7 @@ class LinearRegression(LinearMethod):
     def _found(
         self, public: TablePublic, design: Design, records: float | None, arm: tuple[str, str]
     ) -> Found:
-        return found_for(self._situation(public, design, records, arm), self.goal, self._grid)
+        return find_fit(self._situation(public, design, records, arm), self.goal, self._grid)
 
     def preparation(self, public: TablePublic) -> Preparation:
         """Return what is paid for before the fit."""
@@ -315,7 +315,7 @@ class LinearRegression(LinearMethod):
         plan = super().plan(public)
         return replace(plan, notes=(*plan.notes, *self._reasons(public)))
 
-    def _told(self, score: float) -> float:
+    def _explained_share(self, score: float) -> float:
         """Return a score as a share of what could be told; below 0 a guess does better."""
         return score if self.goal == "order" else 1 - exp(min(-score, LARGEST))
 
@@ -325,15 +325,17 @@ class LinearRegression(LinearMethod):
         arm = self._arm(public, design)
         found = self._found(public, design, records, arm)
         situation = self._situation(public, design, records, arm)
-        shares = [self._told(score) for score in tried(situation, self.goal, self._grid)]
-        middle = median(shares)
+        shares = [
+            self._explained_share(score)
+            for score in score_best_fit(situation, self.goal, self._grid)
+        ]
+        middle, best = median(shares), score_without_noise(situation, self.goal)
         what = "of the order of records" if self.goal == "order" else "of the target's variance"
         notes = [
             f"Chosen on made-up tables of about {situation.records:,.0f} records: "
             f"{found.candidate.estimator.name}. On {len(shares)} others it told from "
             f"{_percent(shares[0])} to {_percent(shares[-1])} {what}, {_percent(middle)} in the "
-            "middle; without noise about "
-            f"{_percent(self._told(unhindered(situation, self.goal)))} could be told."
+            f"middle; without noise about {_percent(self._explained_share(best))} could be told."
         ]
         if records is None:
             notes.append(
@@ -351,7 +353,7 @@ class LinearRegression(LinearMethod):
         if self.delta is not None and records is not None and records <= MANY:
             pure = replace(self, delta=None)
             other = pure._found(public, design, records, pure._arm(public, design))
-            better = self._told(other.score) - self._told(found.score)
+            better = self._explained_share(other.score) - self._explained_share(found.score)
             if better >= VISIBLE and other.score > 0:
                 notes.append(
                     "Without a delta, under pure ε, it would do better here, by "

@@ -22,7 +22,7 @@ from sfumato.privacy.parameters import DELTA, Flag, Names, OneOf, OrNone, parame
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.rounding import sqrt_up
-from sfumato.regression.adassp import lifted
+from sfumato.regression.adassp import solve_lifted
 from sfumato.regression.design import Design, Factor, check_dimension, sums_of
 from sfumato.regression.estimator import Said
 from sfumato.regression.estimator_choice import example_table
@@ -266,7 +266,7 @@ class ManyResponses(Method[Table, RegressionModels]):
         matrix = matrix + np.triu(matrix, 1).T
         slopes = noisy[len(i) :].reshape(size, -1) / CROSS
         floor = float(Fraction(self.ridge)) * sqrt(size) * deviation / SQUARE / (ROW * ANSWER)
-        return np.column_stack([lifted(matrix, slope, floor) for slope in slopes.T])
+        return np.column_stack([solve_lifted(matrix, slope, floor) for slope in slopes.T])
 
     def _model(self, public: TablePublic, rule: RowRule, weights: Floats) -> RegressionModel:
         """Return the model of one target."""

@@ -18,10 +18,10 @@ from sfumato.regression.robust_estimator import STATISTICS, RobustEstimator
 from sfumato.regression.robust_regression import RobustLinearRegression
 from sfumato.regression.rows import RowRule
 
-__all__ = ["merged"]
+__all__ = ["merge_releases"]
 
 
-def merged(releases: Sequence[RegressionModel]) -> RegressionModel:
+def merge_releases(releases: Sequence[RegressionModel]) -> RegressionModel:
     """Return the model of the records of several parties, from their releases alone.
 
     Parameters
@@ -47,7 +47,7 @@ def merged(releases: Sequence[RegressionModel]) -> RegressionModel:
                 "response and features declared, not paid"
             )
     total = reduce(add, [statistics for *_, statistics in parts])
-    fit = estimator.fitted(total)
+    fit = estimator.fit_weights(total)
     return method._model(releases[0].public, rule, fit, estimator)
 
 

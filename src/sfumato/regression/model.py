@@ -21,7 +21,7 @@ from sfumato.data.table import TablePublic
 from sfumato.data.weights import WEIGHTS, WeightTable
 from sfumato.engines.coding import MISSING, OTHER, Dates
 from sfumato.engines.intake import Recipe, take
-from sfumato.privacy.figures import rounded
+from sfumato.privacy.figures import round_figures
 from sfumato.privacy.release import Release
 from sfumato.regression.design import INTERCEPT, UNORDERED, Design, centres
 from sfumato.regression.rows import fine_values, is_number
@@ -482,11 +482,11 @@ class Coefficients:
         """Return the coefficients as a CSV file, without digits that depend on the platform."""
         import polars as pl
 
-        kept = [pl.Series("adds", rounded(self.adds, self.sizes))]
+        kept = [pl.Series("adds", round_figures(self.adds, self.sizes))]
         if self.deviations is not None:
             # A square root near 0 is as rough as the root of the rounding.
             largest = self.deviations.max(initial=0.0)
-            kept.append(pl.Series("standard_deviation", rounded(self.deviations, largest, 5)))
+            kept.append(pl.Series("standard_deviation", round_figures(self.deviations, largest, 5)))
         buffer = io.BytesIO()
         self.frame().with_columns(kept).write_csv(buffer)
         return buffer.getvalue()

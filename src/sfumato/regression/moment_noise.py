@@ -104,7 +104,7 @@ class MomentNoise:
     weight: int
 
     @classmethod
-    def balanced(
+    def balance_weight(
         cls, dimension: int, relation: Relation, *, bound: int, vectors: int, balance: float
     ) -> MomentNoise:
         """Return the weight with which all vectors move `balance` times as far as the matrix.

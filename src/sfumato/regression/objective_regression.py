@@ -170,7 +170,7 @@ class ObjectiveEstimator:
         said = yield Ask(budget, primitive, AnsweredRecords(rule), WEIGHTS)
         return LinearFit(weights=primitive.read(said))
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got.
 
         Where there are fewer rows than records, the random term and the shrinking are made smaller

@@ -71,9 +71,9 @@ class ManyRows:
             chosen = [
                 one[code[start : start + rows]] for one, code in zip(answers, told, strict=True)
             ]
-            yield x.astype(np.float64), self._shortened(np.stack(chosen))
+            yield x.astype(np.float64), self._shorten_rows(np.stack(chosen))
 
-    def _shortened(self, answers: Floats) -> Floats:
+    def _shorten_rows(self, answers: Floats) -> Floats:
         """Return rows of responses of length at most 1 in whole units, cut off towards 0."""
         scaled = answers / self.length
         squares = np.zeros(scaled.shape[1])

@@ -23,10 +23,10 @@ from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.regression.bayesian import (
     Posterior,
     Statistics,
-    fixed_precisions,
+    fit_with_fixed_precisions,
     gibbs,
     noise_ridge,
-    repaired,
+    repair_matrix,
 )
 from sfumato.regression.estimator import LinearFit, Setting
 from sfumato.regression.robust_statistics import Box, joint
@@ -129,14 +129,14 @@ class RobustEstimator:
         """Ask for all statistics at once, and return the weights."""
         said = yield Ask(budget, self.noise(setting), self.box(setting).query(rule), STATISTICS)
         yield FINISH
-        return self.fitted(self.statistics(setting, said))
+        return self.fit_weights(self.statistics(setting, said))
 
     def statistics(self, setting: Setting, said: NDArray[np.int64]) -> Statistics:
         """Return the noisy statistics, for rows and answers of 1 at their thresholds."""
         records = 1.0 if setting.records is None else setting.records
         return self.box(setting).read(said, self.noise(setting), records)
 
-    def fitted(self, statistics: Statistics) -> LinearFit:
+    def fit_weights(self, statistics: Statistics) -> LinearFit:
         """Return the weights of rows of length 1 that noisy statistics speak for."""
         posterior = self._posterior(statistics)
         # An entry of a row is that many thresholds.
@@ -161,9 +161,9 @@ class RobustEstimator:
             return noise_aware(statistics, Clipped(rows, self.thresholds.answers, self.longest))
         if self.engine == "gibbs":
             return gibbs(noise_ridge(statistics), noise.generator(statistics.dimension))
-        return fixed_precisions(statistics)
+        return fit_with_fixed_precisions(statistics)
 
-    def rehearsed(
+    def rehearse(
         self, setting: Setting, x: Floats, y: Floats, generator: np.random.Generator
     ) -> LinearFit:
         """Return the weights that made-up public rows would have got."""
@@ -171,7 +171,7 @@ class RobustEstimator:
         true = Statistics.of(np.clip(x, -entry, entry) / entry, y)
         scales = self.box(setting).scales(self.noise(setting))
         upper = np.triu(generator.laplace(0.0, scales[0], (p, p)))
-        return self.fitted(
+        return self.fit_weights(
             Statistics(
                 true.xx + upper + np.triu(upper, 1).T,
                 true.xy + generator.laplace(0.0, scales[1], p),
@@ -251,7 +251,7 @@ def noise_aware(statistics: Statistics, clipped: Clipped) -> Posterior:
     blur = math.sqrt(variances[2]) / records
     around = UNSURE_OF_ANSWERS * GRID
     answers = _Scale.of(1 / clipped.answers, around, statistics.yy / records, blur, records)
-    matrix, off, on = _shrunk(statistics.xx, records, rows, variances[0])
+    matrix, off, on = _shrink_matrix(statistics.xx, records, rows, variances[0])
     turn = 1 / (rows.gain * answers.gain)
     model = _Model(
         matrix=matrix,
@@ -330,7 +330,7 @@ class _Scale:
         return cls(float(likely @ spreads**2), float(likely @ moments), float(likely @ gains))
 
 
-def _shrunk(
+def _shrink_matrix(
     noisy: Floats, records: float, rows: _Scale, variance: float
 ) -> tuple[Floats, float, float]:
     """Return the matrix of unclipped rows, and how unsure its entries are, off and on the diagonal.
@@ -341,17 +341,17 @@ def _shrunk(
     p = len(noisy)
     diagonal = np.diag(noisy)
     level = records * rows.moment
-    kept_on, on = _kept(diagonal - level, variance, level)
-    kept_off, off = _kept(noisy[np.triu_indices(p, 1)], variance, level)
+    kept_on, on = _kept_share(diagonal - level, variance, level)
+    kept_off, off = _kept_share(noisy[np.triu_indices(p, 1)], variance, level)
     matrix = kept_off * (noisy + noisy.T) / 2
     np.fill_diagonal(matrix, level + kept_on * (diagonal - level))
     # One factor for all entries keeps the matrix one; heavy clipping makes correlations of normal
     # entries smaller by up to a third, which it leaves as they are.
     turn = rows.square / rows.moment
-    return repaired(matrix * turn, FLOOR * level * turn), off * turn**2, on * turn**2
+    return repair_matrix(matrix * turn, FLOOR * level * turn), off * turn**2, on * turn**2
 
 
-def _kept(values: Floats, variance: float, level: float) -> tuple[float, float]:
+def _kept_share(values: Floats, variance: float, level: float) -> tuple[float, float]:
     """Return which share of noisy values is kept, and the variance that remains of each."""
     own = (SPREADS * level) ** 2
     whole = own + variance + 1e-12 * level**2 + 1e-300

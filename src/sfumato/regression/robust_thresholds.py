@@ -77,11 +77,13 @@ def best_thresholds(
     # Rounded, so that a noisy count does not start a new search for each release.
     size = 2 ** (round(2 * math.log2(max(records, 4.0))) / 2)
     loss = 2 ** (round(2 * math.log2(min(max(epsilon, 1e-9), 1e9))) / 2)
-    return _searched(size, dimension, loss, relation)
+    return _search_thresholds(size, dimension, loss, relation)
 
 
 @lru_cache(maxsize=256)
-def _searched(records: float, dimension: int, epsilon: float, relation: Relation) -> Thresholds:
+def _search_thresholds(
+    records: float, dimension: int, epsilon: float, relation: Relation
+) -> Thresholds:
     p = min(dimension, MOST_FEATURES)
     # The noise on a mean of so many features grows with their square.
     wanted = records * (p / dimension) ** 2

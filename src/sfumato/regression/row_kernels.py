@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["CLIP", "UNIT_LENGTH", "WEIGH", "clipped_residuals", "look_up", "shorten"]
+__all__ = ["CLIP", "UNIT_LENGTH", "WEIGH", "look_up", "shorten", "write_clipped_residuals"]
 
 #: What is done to a row: weighed or clipped to a length of at most 1, or brought to a length of 1.
 WEIGH, CLIP, UNIT_LENGTH = 0, 1, 2
@@ -89,7 +89,7 @@ def shorten(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def clipped_residuals(x: Any, y: Any, weights: Any, bound: float, scratch: Any) -> None:
+def write_clipped_residuals(x: Any, y: Any, weights: Any, bound: float, scratch: Any) -> None:
     """Write y − xᵀw of every record in whole units, cut off towards 0 and at ±bound.
 
     Parameters

@@ -346,6 +346,6 @@ class Rows:
         found = np.zeros(self.dimension, dtype=np.int64)
         for x, y in self.blocks():
             left = np.empty(y.size)
-            row_kernels.clipped_residuals(x, y, finite, float(bound), left)
+            row_kernels.write_clipped_residuals(x, y, finite, float(bound), left)
             found += (x.astype(np.float64) @ left).astype(np.int64)
         return found

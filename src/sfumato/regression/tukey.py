@@ -141,7 +141,7 @@ class TukeyEstimator:
             return LinearFit(weights=np.zeros(setting.dimension), notes=(FAILED,))
         return LinearFit(weights=said / GRID)
 
-    def rehearsed(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
+    def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
         """Return the weights that made-up public rows would have got."""
         deep = self.noise(setting)
         models = to_grid(_least_squares(x, y, generator.permutation(len(x)), deep.points))

@@ -16,7 +16,7 @@ from sfumato.privacy.guarantee import Unit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DECIMALS", "START", "csv", "string_text", "used_words"]
+__all__ = ["DECIMALS", "START", "csv", "describe_used", "string_text"]
 
 #: Published counts are rounded to this many decimals, far below the noise.
 DECIMALS = 3
@@ -48,7 +48,7 @@ def csv(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def used_words(public: SequencesPublic, limit: int) -> str:
+def describe_used(public: SequencesPublic, limit: int) -> str:
     """Return which part of the data the counts are of, in a sentence or two."""
     person = (
         f"Of each person the first {public.contribution:,} sequence"

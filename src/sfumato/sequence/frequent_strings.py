@@ -10,7 +10,7 @@ from sfumato.data.frames import ToFrame
 from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
-from sfumato.sequence.files import csv, string_text, used_words
+from sfumato.sequence.files import csv, describe_used, string_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +79,7 @@ class FrequentStrings(Release, ToFrame):
             "probability that grows with how often it occurs, so that no one "
             f"{self.public.unit} changes the list by much. With few data the list may hold strings "
             "that are rare or do not occur at all; how often they occur is not told. "
-            f"{used_words(self.public, self.limit)}"
+            f"{describe_used(self.public, self.limit)}"
         )
 
     def summary(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.sequence.suffix_model import SuffixModel
 
-__all__ = ["LONGER", "extended", "generate"]
+__all__ = ["LONGER", "extend_model", "generate"]
 
 #: Uniform numbers are drawn at most this many at a time.
 BLOCK = 2**20
@@ -71,7 +71,7 @@ def _cumulative(model: SuffixModel) -> NDArray[np.float64]:
     return np.asarray(sums)
 
 
-def extended(model: SuffixModel, limit: int, generator: np.random.Generator) -> SuffixModel:
+def extend_model(model: SuffixModel, limit: int, generator: np.random.Generator) -> SuffixModel:
     """Return a model whose counts of symbols include what lies behind the length limit.
 
     Parameters

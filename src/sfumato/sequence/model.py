@@ -17,7 +17,7 @@ from sfumato.data.sequences import SequencesPublic
 from sfumato.privacy.arguments import choose_generator
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
-from sfumato.sequence.files import DECIMALS, csv, string_text, used_words
+from sfumato.sequence.files import DECIMALS, csv, describe_used, string_text
 from sfumato.sequence.generation import LONGER, generate
 from sfumato.sequence.suffix_model import SuffixModel
 
@@ -195,7 +195,7 @@ class SequenceModel(Release, ToFrame):
             f"A model of sequences over {self.public.symbols:,} symbols, made from a noisy "
             f"{self.origin}: for {contexts:,} context{'s' * (contexts > 1)} of up to "
             f"{self.model.depth} symbols it tells what comes next. "
-            f"{used_words(self.public, self.limit)} Noise was added to "
+            f"{describe_used(self.public, self.limit)} Noise was added to "
             f"every count (standard deviation {self.deviation:,.4g}), so that no one "
             f"{self.public.unit} changes it by much. Frequencies of strings and synthetic "
             "sequences are what the model gives; long strings that no context covers are "
@@ -290,7 +290,7 @@ def _strings(model: SuffixModel, count: int) -> Iterator[tuple[String, float]]:
         chances = model.after(string)[:-1]
         for symbol in np.flatnonzero(chances > 0).tolist():
             heapq.heappush(heap, (negated * float(chances[symbol]), (*string, symbol)))
-        heap = _trimmed(heap, count - given)
+        heap = _trim_heap(heap, count - given)
 
 
 def _strings_of(model: SuffixModel, count: int, length: int) -> Iterator[tuple[String, float]]:
@@ -323,10 +323,10 @@ def _strings_of(model: SuffixModel, count: int, length: int) -> Iterator[tuple[S
             longer, after = (*string, symbol), int(steps[state, symbol])
             bound = negated * float(ratios[symbol])
             heapq.heappush(heap, (bound, longer, after, own * float(chances[state, symbol])))
-        heap = _trimmed(heap, count - given)
+        heap = _trim_heap(heap, count - given)
 
 
-def _trimmed(heap: list[Entry], wanted: int) -> list[Entry]:
+def _trim_heap(heap: list[Entry], wanted: int) -> list[Entry]:
     """Return the heap without what can no longer be given: every entry stands for a string."""
     # A sorted list is a heap.
     return heap if len(heap) <= 4 * wanted + 1000 else heapq.nsmallest(wanted, heap)

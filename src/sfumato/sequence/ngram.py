@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sfumato.data.sequences import SequencesPublic
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import Whole, parameter
@@ -16,7 +17,7 @@ from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.sequence.context_tree import MOST_CELLS, GramTree
 from sfumato.sequence.model import SequenceModel
 from sfumato.sequence.queries import GramCounts
-from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise, margin
+from sfumato.sequence.sequence_method import SequenceMethod, leaf_noise
 
 __all__ = ["NGram"]
 

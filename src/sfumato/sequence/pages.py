@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.sections import Block, Commands, Facts, Grid, Listing, Picture, Section, Text
-from sfumato.sequence.files import string_text, used_words
+from sfumato.sequence.files import describe_used, string_text
 
 if TYPE_CHECKING:
     from sfumato.data.sequences import SequencesPublic
@@ -75,7 +75,7 @@ def _strings(release: SequenceModel) -> Section:
     blocks: list[Block] = [
         Text(
             "How often a string of symbols occurs, every place counted, according to the model. "
-            f"{used_words(release.public, release.limit)} "
+            f"{describe_used(release.public, release.limit)} "
             "Longer strings are put together from shorter ones, and are less certain."
         ),
         _grid(release.public, release.top(MOST_STRINGS)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,6 @@ __all__ = [
     "SequenceMethod",
     "exact_share",
     "leaf_noise",
-    "margin",
     "slice_epsilon",
 ]
 
@@ -150,9 +148,3 @@ def leaf_noise(
     """
     moves = limit * (2 if relation is Relation.REPLACE_ONE else 1)
     return GeometricNoise(shape=cells, sensitivity=Fraction(moves), epsilon=epsilon)
-
-
-def margin(noise: GeometricNoise) -> float:
-    """Return the 95 % margin of the noise on one count: P(|X| > t) = 2q^(t+1)/(1 + q)."""
-    rate = float(1 / noise.scale)
-    return float(max(0, math.ceil(math.log(40 / (1 + math.exp(-rate))) / rate - 1)))

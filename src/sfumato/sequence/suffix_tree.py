@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato import noise as randomness
 from sfumato.data.sequences import SequencesPublic
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.privtree import TreeSplits, grow_tree
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Number
@@ -20,16 +21,10 @@ from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.sequence.context_tree import MOST_CELLS, ContextTree
-from sfumato.sequence.generation import extended
+from sfumato.sequence.generation import extend_model
 from sfumato.sequence.model import SequenceModel
 from sfumato.sequence.queries import ContextFrontier, Followers
-from sfumato.sequence.sequence_method import (
-    SequenceMethod,
-    exact_share,
-    leaf_noise,
-    margin,
-    slice_epsilon,
-)
+from sfumato.sequence.sequence_method import SequenceMethod, exact_share, leaf_noise, slice_epsilon
 from sfumato.sequence.suffix_model import SuffixModel
 
 __all__ = ["SuffixTree"]
@@ -220,11 +215,13 @@ class SuffixTree(SequenceMethod[SequenceModel]):
     ) -> SuffixModel:
         """Return the model that noisy histograms make."""
         if self.repair == "clip":
-            return SuffixModel(tree.children(), clipped(tree, leaves.counts))
-        counts, variances = combined(tree, leaves, upper)
-        histograms = shrunk(tree, counts, variances) * (leaves.deviation or 1.0)
+            return SuffixModel(tree.children(), clip_histograms(tree, leaves.counts))
+        counts, variances = combine_histograms(tree, leaves, upper)
+        histograms = shrink_histograms(tree, counts, variances) * (leaves.deviation or 1.0)
         # The seed is public and always the same; drawing is post-processing.
-        return extended(SuffixModel(tree.children(), histograms), limit, randomness.generator(0))
+        return extend_model(
+            SuffixModel(tree.children(), histograms), limit, randomness.generator(0)
+        )
 
 
 # One estimate from noisy histograms of the leaves of a tree and of its uppermost nodes.
@@ -253,7 +250,9 @@ class Noisy:
     deviation: float
 
 
-def combined(tree: ContextTree, leaves: Noisy, upper: Sequence[Noisy]) -> tuple[Floats, Floats]:
+def combine_histograms(
+    tree: ContextTree, leaves: Noisy, upper: Sequence[Noisy]
+) -> tuple[Floats, Floats]:
     """Return histograms of all nodes, each the sum of its children's, and variances of their cells.
 
     Parameters
@@ -322,7 +321,7 @@ def _families(tree: ContextTree, values: Floats) -> Floats:
 OWN_SPREAD = 0.1
 
 
-def clipped(tree: ContextTree, leaves: Floats) -> Floats:
+def clip_histograms(tree: ContextTree, leaves: Floats) -> Floats:
     """Return the histograms of all nodes as they are published: sums, then negatives set to 0."""
     return np.maximum(tree.summed(leaves), 0.0)
 
@@ -366,7 +365,7 @@ class _Level:
         return _Level(self.chances[places], self.doubt[places])
 
 
-def shrunk(tree: ContextTree, counts: Floats, variances: Floats) -> Floats:
+def shrink_histograms(tree: ContextTree, counts: Floats, variances: Floats) -> Floats:
     """Return non-negative histograms of all nodes, each drawn towards its parent's.
 
     Parameters

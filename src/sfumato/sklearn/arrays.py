@@ -13,13 +13,13 @@ from sfumato.data.table import Table
 
 __all__ = [
     "TARGET",
-    "checked",
     "feature_frame",
     "feature_names",
     "limits",
     "private_table",
     "real_target",
     "refuse_odd",
+    "run_check",
 ]
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ def _refuse_odd_column(which: str, column: NDArray[Any]) -> None:
         raise ValueError(f"{which} must be numbers, one in a cell; it is stored as records")
 
 
-def checked(check: Callable[[], Result], what: str) -> Result:
+def run_check(check: Callable[[], Result], what: str) -> Result:
     """Run a check of scikit-learn, whose message about a value that is no number quotes it."""
     try:
         return check()

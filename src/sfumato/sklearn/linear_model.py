@@ -17,13 +17,13 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.registry import resolve
 from sfumato.sklearn.arrays import (
     TARGET,
-    checked,
     feature_frame,
     feature_names,
     limits,
     private_table,
     real_target,
     refuse_odd,
+    run_check,
 )
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Return further rows as doubles."""
         refuse_odd(X, "the features", features=True)
         check = lambda: validate_data(self, X, dtype=np.float64, reset=False)  # noqa: E731
-        return np.asarray(checked(check, "the features"))
+        return np.asarray(run_check(check, "the features"))
 
-    def _predicted(self, X: Any) -> NDArray[Any]:
+    def _predict_rows(self, X: Any) -> NDArray[Any]:
         """Return what the release says about rows."""
         check_is_fitted(self, "release_")
         values = self._seen(X)
@@ -187,7 +187,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
         """
         refuse_odd(X, "the features", features=True)
         refuse_odd(y, "the target")
-        X, y = checked(lambda: self._numbers(X, y), "the features and the target")
+        X, y = run_check(lambda: self._numbers(X, y), "the features and the target")
         low, high = limits(self.target_bounds, 1, "target_bounds")[0]
         self._release(X, y, real_target(low, high))
         return self
@@ -199,7 +199,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
 
     def predict(self, X: Any) -> Floats:
         """Return what the model takes the target of each row to be, within the bounds."""
-        return np.asarray(self._predicted(X), dtype=np.float64)
+        return np.asarray(self._predict_rows(X), dtype=np.float64)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return where the target of each row lies with a given probability.
@@ -294,7 +294,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
         """
         refuse_odd(X, "the features", features=True)
         refuse_odd(y, "the target", words=True)
-        X, y = checked(lambda: validate_data(self, X, y, dtype=np.float64), "the features")
+        X, y = run_check(lambda: validate_data(self, X, y, dtype=np.float64), "the features")
         check_classification_targets(y)
         declared = np.asarray(self.classes)
         if declared.shape != (2,) or declared[0] == declared[1]:
@@ -327,7 +327,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
             values = self._seen(X)
             likely = self.release_.probability(feature_frame(values))
             return np.asarray(np.log(likely) - np.log1p(-likely))
-        return np.asarray(self._predicted(X), dtype=np.float64)
+        return np.asarray(self._predict_rows(X), dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likelier class of each row."""

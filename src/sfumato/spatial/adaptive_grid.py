@@ -22,10 +22,10 @@ from sfumato.spatial.grid_size import (
     MOST_CELLS,
     SIZE_SHARE,
     GridShape,
-    checked_shape,
+    check_shape,
     count_points,
     rate_of,
-    rounded_root,
+    round_root,
     rows_noise,
     size_step,
 )
@@ -83,7 +83,7 @@ class AdaptiveGrid(SpatialMethod):
                 "Use UniformGrid or PrivTree"
             )
         if self.cells is not None:
-            checked_shape(self.cells, public, MOST_COARSE)
+            check_shape(self.cells, public, MOST_COARSE)
 
     def _counts_rows(self, public: PointsPublic) -> bool:
         """Tell whether the number of points is measured."""
@@ -106,14 +106,14 @@ class AdaptiveGrid(SpatialMethod):
     def shape(self, public: PointsPublic, points: int) -> tuple[int, int]:
         """Return the coarse grid for a number of points, public or noisy."""
         if self.cells is not None:
-            first, second = checked_shape(self.cells, public, MOST_COARSE)
+            first, second = check_shape(self.cells, public, MOST_COARSE)
             return first, second
         rate = sum((rate_of(noise) for noise in self._noises(public)), Fraction(0))
         # ⌈√(nε/10)/4⌉: the least whole m with m² ≥ nε/160.
         strength = max(points, 0) * rate / 160
-        side = rounded_root(strength, 2, down=True)
+        side = round_root(strength, 2, down=True)
         side += side**2 < strength
-        side = min(max(side, LEAST_SIDE), rounded_root(Fraction(MOST_COARSE), 2, down=True))
+        side = min(max(side, LEAST_SIDE), round_root(Fraction(MOST_COARSE), 2, down=True))
         return side, side
 
     def inner(self, public: PointsPublic, coarse: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -184,12 +184,12 @@ class AdaptiveGrid(SpatialMethod):
         yield FINISH
         return SpatialHistogram(
             public,
-            NestedCells(public.bounds, inner, combined(coarse, inner, fine, noises)),
+            NestedCells(public.bounds, inner, combine_levels(coarse, inner, fine, noises)),
             deviation=noises[1].standard_deviation,
         )
 
 
-def combined(
+def combine_levels(
     coarse: NDArray[np.int64],
     inner: NDArray[np.int64],
     fine: NDArray[np.int64],

@@ -22,7 +22,7 @@ from sfumato.privacy.parameters import SHARE, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.bucket_cells import BucketCells, Buckets
-from sfumato.spatial.grid_size import checked_shape, rate_of, rounded_root
+from sfumato.spatial.grid_size import check_shape, rate_of, round_root
 from sfumato.spatial.histogram import SpatialHistogram
 from sfumato.spatial.queries import BucketSums, CurveCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
@@ -77,7 +77,7 @@ class DAWA(SpatialMethod):
         """Raise where the grid does not fit the points, or is not a power of two."""
         super().check(public)
         if self.cells is not None:
-            checked_shape(self.cells, public)
+            check_shape(self.cells, public)
             if self.cells & (self.cells - 1):
                 raise ValueError(f"cells must be a power of two; got {self.cells}")
 
@@ -143,7 +143,7 @@ class DAWA(SpatialMethod):
         lengths = yield Ask(first, self._choice(public), cells, PARTITION)
         buckets = Buckets(lengths, public.dimensions, bits)
         tree = buckets.tree
-        shares = level_shares(used_nodes(tree, buckets))
+        shares = level_shares(count_used_nodes(tree, buckets))
         noises = self._noises(public, tree, shares)
         labels = [f"level {level}" for level in shares]
         counted = yield [
@@ -236,7 +236,7 @@ def workload(dimensions: int, side: int) -> NDArray[np.int64]:
             # About 2^(−halvings/d) of the axis, a quarter more or less.
             state = _after(state)
             width = max(side * (96 + (state >> 40) % 65) // 128, 1)
-            width = max(rounded_root(Fraction(width**dimensions, 1 << halvings), dimensions), 1)
+            width = max(round_root(Fraction(width**dimensions, 1 << halvings), dimensions), 1)
             state = _after(state)
             low = (state >> 32) % (side - min(width, side) + 1)
             boxes[number, axis] = low, low + min(width, side)
@@ -249,7 +249,7 @@ def _after(state: int) -> int:
     return (state * 6364136223846793005 + 1442695040888963407) % 2**64
 
 
-def used_nodes(tree: Hierarchy, buckets: Buckets) -> list[int]:
+def count_used_nodes(tree: Hierarchy, buckets: Buckets) -> list[int]:
     """Return how often the boxes of the workload use nodes of each level, from the root.
 
     A box is answered by the largest nodes that lie within it and by parts of buckets; a part f of a
@@ -266,11 +266,11 @@ def used_nodes(tree: Hierarchy, buckets: Buckets) -> list[int]:
     boxes = workload(buckets.dimensions, buckets.side)
     at_once = max(AT_ONCE // (len(buckets) * buckets.dimensions), 1)
     for start in range(0, BOXES, at_once):
-        whole, parts = _covered(boxes[start : start + at_once], buckets)
+        whole, parts = _cover_boxes(boxes[start : start + at_once], buckets)
         used[-1] += parts
         for level in range(tree.height, 0, -1):
             # A node over padding only lies within every box.
-            pairs = _padded(whole)
+            pairs = _pad_rows(whole)
             above = pairs[:, 0::2] & pairs[:, 1::2]
             alone = whole & ~np.repeat(above, 2, axis=1)[:, : whole.shape[1]]
             used[level] += int(alone.sum()) << USAGE_BITS
@@ -279,7 +279,7 @@ def used_nodes(tree: Hierarchy, buckets: Buckets) -> list[int]:
     return used
 
 
-def _covered(boxes: NDArray[np.int64], buckets: Buckets) -> tuple[NDArray[np.bool_], int]:
+def _cover_boxes(boxes: NDArray[np.int64], buckets: Buckets) -> tuple[NDArray[np.bool_], int]:
     """Return which buckets lie within each box, and Σ f² over the parts of others, in units."""
     corners, sizes = buckets.corners, buckets.sizes
     high = np.minimum(corners[:, :, 1], boxes[:, None, :, 1])
@@ -291,7 +291,7 @@ def _covered(boxes: NDArray[np.int64], buckets: Buckets) -> tuple[NDArray[np.boo
     return whole, int(parts.astype(np.int64).sum())
 
 
-def _padded(whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _pad_rows(whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return rows of even length."""
     return np.pad(whole, [(0, 0), (0, whole.shape[1] % 2)], constant_values=True)
 
@@ -331,6 +331,6 @@ def _roots(used: list[int], kept: list[int]) -> list[int]:
         while level <= number:
             passed = 2 * passed + used[level]
             level += 1
-        roots.append(max(rounded_root(Fraction(passed << 12), 3), 1))
+        roots.append(max(round_root(Fraction(passed << 12), 3), 1))
         passed = 0
     return roots

@@ -42,7 +42,7 @@ def _edges(bounds: Bounds, shape: tuple[int, ...]) -> list[Floats]:
     return edges
 
 
-def _checked(boxes: ArrayLike, dimensions: int) -> Floats:
+def _check_boxes(boxes: ArrayLike, dimensions: int) -> Floats:
     """Return boxes as an array of shape (queries, dimensions, 2)."""
     asked = np.asarray(boxes, dtype=np.float64)
     if asked.ndim != 3 or asked.shape[1:] != (dimensions, 2):
@@ -136,9 +136,9 @@ class GridCells:
         corner is multilinear within a cell, so that it is read off a summed-area table by
         interpolation.
         """
-        from sfumato.spatial.grid_kernels import weighted_sums
+        from sfumato.spatial.grid_kernels import sum_weighted
 
-        asked = _checked(boxes, len(self.shape))
+        asked = _check_boxes(boxes, len(self.shape))
         low, high = _positions(asked, self.bounds, self.shape)
         places = np.zeros((*low.shape, SHORT), dtype=np.int64)
         weights = np.zeros((*low.shape, SHORT))
@@ -148,7 +148,7 @@ class GridCells:
         table = self._summed
         strides = np.array([prod(table.shape[axis + 1 :]) for axis in range(table.ndim)])
         sums = np.empty(len(asked))
-        weighted_sums(table.reshape(-1), strides, places, weights, sums)
+        sum_weighted(table.reshape(-1), strides, places, weights, sums)
         return sums
 
 
@@ -263,11 +263,11 @@ class NestedCells:
         boxes
             Array of shape (queries, 2, 2), in the coordinates of the bounds.
         """
-        from sfumato.spatial.grid_kernels import nested_sums
+        from sfumato.spatial.grid_kernels import sum_nested
 
-        asked = _checked(boxes, 2)
+        asked = _check_boxes(boxes, 2)
         low, high = _positions(asked, self.bounds, self.inner.shape)
         running, table, starts = self._tables
         sums = np.empty(len(asked))
-        nested_sums(running, table, starts, self.inner, low, high, sums)
+        sum_nested(running, table, starts, self.inner, low, high, sums)
         return sums

@@ -10,11 +10,11 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["nested_sums", "weighted_sums"]
+__all__ = ["sum_nested", "sum_weighted"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def weighted_sums(table: Any, strides: Any, places: Any, weights: Any, sums: Any) -> None:
+def sum_weighted(table: Any, strides: Any, places: Any, weights: Any, sums: Any) -> None:
     """Sum products of weights, one a dimension, times entries of a table, for each query.
 
     Parameters
@@ -85,7 +85,7 @@ def _part(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def nested_sums(
+def sum_nested(
     running: Any, table: Any, starts: Any, inner: Any, low: Any, high: Any, sums: Any
 ) -> None:
     """Sum the sub-cells that lie in each box, parts of them in proportion to their area.

@@ -29,12 +29,12 @@ __all__ = [
     "SIZE",
     "SIZE_SHARE",
     "GridShape",
-    "checked_shape",
+    "check_shape",
     "count_points",
     "even_shape",
     "largest_side",
     "rate_of",
-    "rounded_root",
+    "round_root",
     "rows_noise",
     "size_step",
     "uniform_side",
@@ -72,7 +72,7 @@ class GridShape(Constraint):
         return Whole(1).parse(value)
 
 
-def checked_shape(
+def check_shape(
     cells: int | tuple[int, ...], public: PointsPublic, most: int = MOST_CELLS
 ) -> tuple[int, ...]:
     """Return a declared grid as one number of cells an axis, or say what is wrong with it.
@@ -107,7 +107,7 @@ def checked_shape(
 
 def largest_side(public: PointsPublic, most: int = MOST_CELLS) -> int:
     """Return the most cells along every axis that a grid of at most `most` cells can have."""
-    return min(rounded_root(Fraction(most), public.dimensions, down=True), 1 << public.bits)
+    return min(round_root(Fraction(most), public.dimensions, down=True), 1 << public.bits)
 
 
 def even_shape(public: PointsPublic, power: int) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def even_shape(public: PointsPublic, power: int) -> tuple[int, ...]:
     return tuple(2 ** min(bit, public.bits) for bit in bits)
 
 
-def rounded_root(value: Fraction, degree: int, *, down: bool = False) -> int:
+def round_root(value: Fraction, degree: int, *, down: bool = False) -> int:
     """Return the whole number nearest to the root of a number, in exact arithmetic.
 
     Parameters
@@ -158,7 +158,7 @@ def uniform_side(points: int, noise: CountNoise, public: PointsPublic) -> int:
     public
         The public part of the points.
     """
-    side = rounded_root((max(points, 0) * rate_of(noise) / 10) ** 2, public.dimensions + 2)
+    side = round_root((max(points, 0) * rate_of(noise) / 10) ** 2, public.dimensions + 2)
     return min(max(side, 1), largest_side(public))
 
 

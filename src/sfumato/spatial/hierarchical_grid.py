@@ -15,7 +15,7 @@ from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.grid_cells import GridCells
-from sfumato.spatial.grid_size import MOST_CELLS, checked_shape
+from sfumato.spatial.grid_size import MOST_CELLS, check_shape
 from sfumato.spatial.histogram import SpatialHistogram
 from sfumato.spatial.queries import NestedGridCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
@@ -73,7 +73,7 @@ class HierarchicalGrid(SpatialMethod):
                 f"{levels} levels that cut each of {public.dimensions} axes make more than "
                 f"{MOST_CELLS:,} cells; take fewer levels, or UniformGrid"
             )
-        checked_shape(branching**levels, public)
+        check_shape(branching**levels, public)
 
     def branches(self, public: PointsPublic) -> tuple[int, int]:
         """Return the branching along an axis and the number of levels."""

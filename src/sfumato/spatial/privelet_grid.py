@@ -14,7 +14,7 @@ from sfumato.privacy.parameters import OrNone, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.spatial.grid_cells import GridCells
-from sfumato.spatial.grid_size import GridShape, checked_shape, even_shape
+from sfumato.spatial.grid_size import GridShape, check_shape, even_shape
 from sfumato.spatial.histogram import SpatialHistogram
 from sfumato.spatial.queries import HaarCoefficients
 from sfumato.spatial.spatial_method import SpatialMethod, count_step
@@ -65,7 +65,7 @@ class Privelet(SpatialMethod):
         """Return the cells along each axis."""
         if self.cells is None:
             return even_shape(public, DEFAULT_BITS)
-        return checked_shape(self.cells, public)
+        return check_shape(self.cells, public)
 
     def _noise(self, public: PointsPublic) -> CountNoise:
         """Return the noise on the coefficients."""

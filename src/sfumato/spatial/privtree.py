@@ -24,7 +24,7 @@ from sfumato.spatial.histogram import SpatialHistogram
 from sfumato.spatial.queries import CellFrontier, NodeCounts
 from sfumato.spatial.spatial_method import SpatialMethod, count_step, points_about
 from sfumato.spatial.tree_method import cells_about, check_fan_out, halvings_of
-from sfumato.spatial.tree_repair import LEAST, WHOLE, consistent, settled, weights
+from sfumato.spatial.tree_repair import LEAST, WHOLE, consistent, settle_counts, weights
 from sfumato.spatial.tree_shape import TreeShape
 
 __all__ = ["PrivTree"]
@@ -202,5 +202,5 @@ class PrivTree(SpatialMethod):
             measured[0], variances[0] = public.rows, 0.0
         nodes, spreads = consistent(shape, measured, variances)
         if shape.fan_out <= MOST_SIBLINGS:
-            nodes = settled(shape, nodes, spreads, deviation)
+            nodes = settle_counts(shape, nodes, spreads, deviation)
         return nodes[shape.leaves]

@@ -81,7 +81,7 @@ class SubCellCounts(Query):
 
     def answer(self, data: Points) -> Integers:
         """Return the counts, cell by cell."""
-        return data.counts.nested(self.shape, self.inner)
+        return data.counts.count_nested(self.shape, self.inner)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.data.points import Points, PointsPublic
-from sfumato.mechanisms.count_noise import CountNoise
-from sfumato.mechanisms.laplace import GeometricNoise
+from sfumato.mechanisms.count_noise import CountNoise, margin
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.method import Method
 from sfumato.privacy.plan import PlanStep, Size
@@ -44,23 +42,6 @@ class SpatialMethod(Method[Points, SpatialHistogram]):
 def points_about(public: PointsPublic) -> int | None:
     """Return the number of points as far as it is public or declared."""
     return public.rows if public.rows is not None else public.rows_about
-
-
-def margin(noise: CountNoise, cells: int = 1) -> float:
-    """Return the 95 % margin of a sum of noisy cells: 19 sums in 20 are off by no more.
-
-    Parameters
-    ----------
-    noise
-        The noise on each cell.
-    cells
-        How many cells are added up.
-    """
-    if cells == 1 and isinstance(noise, GeometricNoise):
-        # P(|X| > t) = 2q^(t+1)/(1+q) for a whole number t.
-        rate = float(1 / noise.scale)
-        return float(max(0, math.ceil(math.log(40 / (1 + math.exp(-rate))) / rate - 1)))
-    return 1.959963984540054 * noise.standard_deviation * math.sqrt(cells)
 
 
 def count_step(what: str, loss: Loss, noise: CountNoise, public: PointsPublic) -> PlanStep:

@@ -2,8 +2,9 @@
 
 Which nodes are counted, and how precisely, follows from the public tree (`weights`). What was said
 is combined by least squares on the tree (`consistent`), and then settled from the root down
-(`settled`): counts are not negative, cells that look empty beside full ones are, and children that
-cannot be told from equal shares are given equal shares. Nothing here may be given a private value.
+(`settle_counts`): counts are not negative, cells that look empty beside full ones are, and children
+that cannot be told from equal shares are given equal shares. Nothing here may be given a private
+value.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.spatial.tree_shape import TreeShape
 
-__all__ = ["LEAST", "WHOLE", "consistent", "settled", "weights"]
+__all__ = ["LEAST", "WHOLE", "consistent", "settle_counts", "weights"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -106,11 +107,11 @@ def consistent(shape: TreeShape, measured: Floats, variances: Floats) -> tuple[F
         children = estimates[below].reshape(-1, shape.fan_out)
         spread = spreads[below].reshape(-1, shape.fan_out)
         rest = counts[shape.inner(level)] - children.sum(axis=1)
-        counts[below] = _shared(children, spread, rest).ravel()
+        counts[below] = _share_rest(children, spread, rest).ravel()
     return counts, spreads
 
 
-def settled(shape: TreeShape, counts: Floats, spreads: Floats, deviation: float) -> Floats:
+def settle_counts(shape: TreeShape, counts: Floats, spreads: Floats, deviation: float) -> Floats:
     """Return non-negative counts of all nodes that add up, with empty and even cells as such.
 
     Parameters
@@ -141,21 +142,21 @@ def settled(shape: TreeShape, counts: Floats, spreads: Floats, deviation: float)
         noise = deviation * np.sqrt(spread)
         empty = (children < EMPTY * noise) & (equal > FULL * noise)
         empty &= ~empty.all(axis=1, keepdims=True)
-        shares = _shared(children, spread, whole - children.sum(axis=1))
+        shares = _share_rest(children, spread, whole - children.sum(axis=1))
         if shape.fan_out <= MOST_ALIKE:
-            kept = np.where(empty.any(axis=1), 1.0, _kept(shares - equal, noise))
+            kept = np.where(empty.any(axis=1), 1.0, _kept_share(shares - equal, noise))
             shares = equal + kept[:, None] * (shares - equal)
-        result[below] = _projected(shares, spread, whole, empty).ravel()
+        result[below] = _project_shares(shares, spread, whole, empty).ravel()
     return result
 
 
-def _shared(children: Floats, spread: Floats, rest: Floats) -> Floats:
+def _share_rest(children: Floats, spread: Floats, rest: Floats) -> Floats:
     """Return children with a rest added in proportion to their variances."""
     part: Floats = spread / spread.sum(axis=1, keepdims=True)
     return children + rest[:, None] * part
 
 
-def _kept(differences: Floats, noise: Floats) -> Floats:
+def _kept_share(differences: Floats, noise: Floats) -> Floats:
     """Return how much of the differences among siblings is kept: what exceeds their noise."""
     freedom = differences.shape[1] - 1
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -165,7 +166,9 @@ def _kept(differences: Floats, noise: Floats) -> Floats:
     return np.where(np.isfinite(kept), np.maximum(kept, 0.0), 1.0)
 
 
-def _projected(shares: Floats, spread: Floats, whole: Floats, empty: NDArray[np.bool_]) -> Floats:
+def _project_shares(
+    shares: Floats, spread: Floats, whole: Floats, empty: NDArray[np.bool_]
+) -> Floats:
     """Return the nearest non-negative shares of each whole, by the precisions of the shares.
 
     The solution is max(0, share + multiplier·variance); which shares are positive is found by

@@ -17,7 +17,7 @@ from sfumato.spatial.grid_cells import GridCells
 from sfumato.spatial.grid_size import (
     SIZE_SHARE,
     GridShape,
-    checked_shape,
+    check_shape,
     count_points,
     rows_noise,
     size_step,
@@ -61,7 +61,7 @@ class UniformGrid(SpatialMethod):
         """Raise where a declared grid does not fit the points."""
         super().check(public)
         if self.cells is not None:
-            checked_shape(self.cells, public)
+            check_shape(self.cells, public)
 
     def _counts_rows(self, public: PointsPublic) -> bool:
         """Tell whether the number of points is measured."""
@@ -78,7 +78,7 @@ class UniformGrid(SpatialMethod):
     def shape(self, public: PointsPublic, points: int) -> tuple[int, ...]:
         """Return the grid for a number of points, public or noisy."""
         if self.cells is not None:
-            return checked_shape(self.cells, public)
+            return check_shape(self.cells, public)
         side = uniform_side(points, self._noise(public, (1,)), public)
         return (side,) * public.dimensions
 

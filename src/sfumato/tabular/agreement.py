@@ -20,7 +20,7 @@ from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.parents import ParentSet
 from sfumato.tabular.structure import WorkingColumns
 
-__all__ = ["Cells", "agreeing", "holds", "summed_to"]
+__all__ = ["Cells", "agreeing", "holds", "sum_to"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -70,7 +70,7 @@ def _cell_map(columns: WorkingColumns, table: ParentSet, onto: ParentSet) -> Cod
     return cells.ravel()
 
 
-def summed_to(columns: WorkingColumns, table: Cells, onto: ParentSet) -> Floats:
+def sum_to(columns: WorkingColumns, table: Cells, onto: ParentSet) -> Floats:
     """Return the marginal of a table on some of its columns, at its levels or coarser ones."""
     shape = columns.shape(onto)
     cells = _cell_map(columns, table.places, onto)
@@ -106,7 +106,7 @@ class _Shared:
             values[i] = values[i] + ((mean - one) / group)[cells]
 
 
-def _shared(
+def _find_shared(
     columns: WorkingColumns, tables: Sequence[Cells], kept: Sequence[Codes]
 ) -> list[_Shared]:
     """Return what any two tables share, small marginals first."""
@@ -146,7 +146,7 @@ def agreeing(
         table.values.ravel()[cells].astype(np.float64)
         for table, cells in zip(tables, kept, strict=True)
     ]
-    shared = _shared(columns, tables, kept) if rounds else []
+    shared = _find_shared(columns, tables, kept) if rounds else []
     correction = [np.zeros_like(value) for value in values]
     current = [project_simplex(value, total) for value in values] if not shared else values
     for _ in range(rounds if shared else 0):

@@ -19,8 +19,8 @@ from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
 from sfumato.tabular.growth import Growth
-from sfumato.tabular.one_way import counted_columns, require_countable
-from sfumato.tabular.round_plan import choices_step, grown_plan, one_way_step, rounds_step
+from sfumato.tabular.one_way import columns_to_count, require_countable
+from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["AIM"]
@@ -66,7 +66,7 @@ class AIM(TableMethod[SyntheticTable]):
 
     def _first_share(self, public: TablePublic) -> Fraction:
         """Return the share of one round at the beginning."""
-        return Fraction(1, self.rounds * len(counted_columns(public)))
+        return Fraction(1, self.rounds * len(columns_to_count(public)))
 
     def _pool(self, public: TablePublic) -> Pool:
         return candidate_pool(
@@ -82,7 +82,7 @@ class AIM(TableMethod[SyntheticTable]):
         """Ask for every column, then for one combination after another."""
         limit, relation = self.record_budget(public)
         growth = Growth(public, limit, relation)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
         counts = [growth.count((column,), table_share, "column: ") for column in columns]
@@ -132,7 +132,7 @@ class AIM(TableMethod[SyntheticTable]):
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
         limit, relation = self.record_budget(public)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         growth = Growth(public, limit, relation)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
@@ -146,7 +146,7 @@ class AIM(TableMethod[SyntheticTable]):
             heaviest = int(_weights(pool).max())
             steps.append(choices_step(self, public, rounds, choices, len(pool.sets), heaviest))
             steps.append(rounds_step(self, public, rounds, tables, largest))
-        return grown_plan(
+        return round_plan(
             self,
             public,
             steps,

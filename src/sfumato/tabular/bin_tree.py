@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.engines.coding import Categories, Coding
 from sfumato.engines.coding.taxonomy import Taxonomy
 
-__all__ = ["CodeTree", "Node", "Nodes", "pruned"]
+__all__ = ["CodeTree", "Node", "Nodes", "prune"]
 
 #: A node: a stretch of the tree's order, from its first place up to and without its last.
 Node = tuple[int, int]
@@ -112,7 +112,7 @@ class CodeTree:
             nodes, _ = self.descend(nodes, split)
         return {node: tuple(members) for node, members in found.items()}
 
-    def grouped(self, leaves: Sequence[Node]) -> NDArray[np.intp]:
+    def group_codes(self, leaves: Sequence[Node]) -> NDArray[np.intp]:
         """Return the bin of each code, for leaves in order that cover every code once."""
         bins = np.empty(self.size, dtype=np.intp)
         for number, (first, last) in enumerate(leaves):
@@ -153,7 +153,7 @@ def _height(groups: dict[Node, tuple[Node, ...]], node: Node) -> int:
     return 1 + max(_height(groups, inner) for inner in groups[node]) if node in groups else 0
 
 
-def pruned(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> list[Node]:
+def prune(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> list[Node]:
     """Return the leaves of a grown tree in order, at most so many where that is possible.
 
     Parameters

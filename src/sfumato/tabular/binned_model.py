@@ -17,7 +17,7 @@ from sfumato.data.table import TablePublic
 from sfumato.tabular.model import Model, Network
 from sfumato.tabular.synthetic import SyntheticTable
 
-__all__ = ["BinnedModel", "Bins", "unbinned"]
+__all__ = ["BinnedModel", "Bins", "undo_bins"]
 
 #: The level of a column that was counted in bins: less than 0 is no level of its taxonomy.
 IN_BINS = -1
@@ -126,7 +126,7 @@ class BinnedModel:
         return codes
 
 
-def unbinned(
+def undo_bins(
     release: SyntheticTable, public: TablePublic, bins: Mapping[int, Bins], note: str
 ) -> SyntheticTable:
     """Return a release over bins as one in the custodian's own columns.

@@ -31,8 +31,8 @@ from sfumato.privacy.loss import Loss, Number, pure_within
 from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
-from sfumato.tabular.bin_tree import CodeTree, Node, pruned
-from sfumato.tabular.binned_model import Bins, unbinned
+from sfumato.tabular.bin_tree import CodeTree, Node, prune
+from sfumato.tabular.binned_model import Bins, undo_bins
 from sfumato.tabular.counting_method import TableMethod, rows_about
 from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
 from sfumato.tabular.synthetic import SyntheticTable
@@ -73,7 +73,7 @@ class BinnedPublic(TablePublic):
             The share of the budget that is left.
         """
         columns = tuple(
-            replace(column, coding=_binned(column.coding, numbers[number]))
+            replace(column, coding=_bin_coding(column.coding, numbers[number]))
             if number in numbers
             else column
             for number, column in enumerate(public.schema.columns)
@@ -89,7 +89,7 @@ class BinnedPublic(TablePublic):
         )
 
 
-def _binned(coding: Coding, number: int) -> Coding:
+def _bin_coding(coding: Coding, number: int) -> Coding:
     """Return a coding of so many bins, which keeps the reserved codes of another."""
     if isinstance(coding, Categories):
         names = tuple(f"group {group + 1}" for group in range(number))
@@ -137,7 +137,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
         limit, relation = super().record_budget(public)
         return limit.share(public.left) if isinstance(public, BinnedPublic) else limit, relation
 
-    def binned(self, public: TablePublic) -> dict[int, Coding]:
+    def columns_to_bin(self, public: TablePublic) -> dict[int, Coding]:
         """Return the columns that get bins, by their numbers. Public."""
         return {
             number: column.coding
@@ -161,12 +161,12 @@ class BinningMethod(TableMethod[SyntheticTable]):
 
     def _left(self, public: TablePublic) -> Fraction:
         """Return the share of the budget that is left once the bins are found."""
-        free = self.binner in ("declared", "uniform") or not self.binned(public)
+        free = self.binner in ("declared", "uniform") or not self.columns_to_bin(public)
         return Fraction(1) if free else 1 - Fraction(self.bins_share)
 
     def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         """Ask for the bins, and then for the table as it is seen through them."""
-        codings, left = self.binned(public), self._left(public)
+        codings, left = self.columns_to_bin(public), self._left(public)
         if not codings:
             return (yield from self._table_program(public, budget))
         found = yield from choose_bins(
@@ -182,7 +182,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
             tuple((c, found[c].groups if c in found else None) for c in range(len(public.sizes)))
         )
         release = yield from see_through(view, self._table_program(self._seen(public, found), rest))
-        return unbinned(release, public, found, self._bins_words(public, found))
+        return undo_bins(release, public, found, self._bins_words(public, found))
 
     def _seen(self, public: TablePublic, found: Mapping[int, Bins]) -> BinnedPublic:
         """Return what is public once the bins are."""
@@ -208,7 +208,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
     def plan(self, public: TablePublic) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
-        codings, left = self.binned(public), self._left(public)
+        codings, left = self.columns_to_bin(public), self._left(public)
         if not codings:
             return self._plan_table(public)
         numbers = {c: min(self.most_bins, coding.proper) for c, coding in codings.items()}
@@ -216,7 +216,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
         steps = tuple(replace(step, loss=step.loss.share(left)) for step in plan.steps)
         if left < 1:
             steps = (self._bins_step(public, codings, left), *steps)
-        named = _listed([public.columns[column] for column in codings])
+        named = _list_names([public.columns[column] for column in codings])
         note = (
             f"{named}: at most {self.most_bins} bins a column, "
             "and errors are those for so many; fewer bins mean less noise, and within a bin rows "
@@ -256,7 +256,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
         )
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     """Return names in a sentence, not too many of them."""
     more = len(names) - MOST_NAMED
     if more > 0:
@@ -368,11 +368,11 @@ def choose_bins(
                 splits = tree_splits(tree, threshold, part.limit, part.relation)
                 root = CodeNodes.root(counted, column, tree)
                 levels = yield from grow_tree(part, root, splits, labels[column])
-                leaves = pruned(tree, tree.inner(levels), most)
+                leaves = prune(tree, tree.inner(levels), most)
             else:
                 whole = Part(0, coding.proper, most)
                 leaves = yield from _cut(part, counted, column, whole, labels[column])
-            groups = tree.grouped(leaves)
+            groups = tree.group_codes(leaves)
         found[column] = _with_reserved(coding, groups)
     return found
 

@@ -135,7 +135,7 @@ class Classifier(Release, ToFrame):
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         count = len(self.task.features.attributes)
-        named = _listed(self.positive)
+        named = _list_labels(self.positive)
         return (
             f"A rule that guesses from {count} column{'s' * (count != 1)} whether {self.target} is "
             f"{named}. {self.about} A record is taken to be so if its weights add up to more than "
@@ -146,7 +146,7 @@ class Classifier(Release, ToFrame):
 
     def plot(self) -> Any:
         """Return a figure of the largest weights."""
-        return self._table.picture(f"weight towards {self.target}: {_listed(self.positive)}")
+        return self._table.picture(f"weight towards {self.target}: {_list_labels(self.positive)}")
 
 
 def _rows(frame: Any) -> int:
@@ -155,7 +155,7 @@ def _rows(frame: Any) -> int:
     return len(next(iter(columns.values()))) if columns else 0
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _list_labels(labels: Sequence[str]) -> str:
     """Return a few labels in words."""
     shown = ", ".join(labels[:4])
     return shown if len(labels) <= 4 else f"{shown} or one of {len(labels) - 4} more"

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.data.table_queries import Marginal
-from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
@@ -23,7 +23,6 @@ from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
-from sfumato.tabular.counting import margin
 from sfumato.tabular.noisy_tables import NoisyTables
 
 #: The most cells of all tables together; beyond it a release is neither useful nor small.
@@ -41,7 +40,7 @@ ReleaseT = TypeVar("ReleaseT", bound=Release)
 
 
 @lru_cache(maxsize=256)
-def _concentrated(limit: ApproxDP) -> ZCDP:
+def _concentrated_loss(limit: ApproxDP) -> ZCDP:
     """Return the largest ρ that implies (ε, δ); copies of a method need not search again."""
     return ZCDP.within(limit)
 
@@ -72,7 +71,7 @@ class TableMethod(Method[Table, ReleaseT]):
     def working_loss(self) -> Loss:
         """Return ε, or the largest ρ that implies (ε, δ)."""
         limit = self.loss()
-        return _concentrated(limit) if isinstance(limit, ApproxDP) else limit
+        return _concentrated_loss(limit) if isinstance(limit, ApproxDP) else limit
 
     def total_noise(self, public: TablePublic) -> CountNoise | None:
         """Return the noise on the number of rows, for methods that count it; none if public."""

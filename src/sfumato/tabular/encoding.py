@@ -1,7 +1,7 @@
 """Four ways to see the columns of a table: as bits, as Gray bits, whole, and in levels.
 
 An encoding is a function of the schema alone. It says which derived columns a synthesiser works
-with (for `counts.recoded`), how codes drawn for them become codes of the table again, and which
+with (for `counts.recode`), how codes drawn for them become codes of the table again, and which
 combinations of derived columns no code has. It is public and never sees data.
 
 References
@@ -109,7 +109,7 @@ class Encoding:
 
     @property
     def recodings(self) -> tuple[tuple[int, Codes | None], ...]:
-        """What `counts.recoded` takes to count in the derived columns."""
+        """What `counts.recode` takes to count in the derived columns."""
         return tuple(
             (column.source, None if column.level == 0 and column.bit is None else column.recoding)
             for column in self.columns

@@ -35,7 +35,7 @@ from sfumato.tabular.counting_method import (
 from sfumato.tabular.marginals import MOST_TABLES
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.queries import WalshCoefficients
-from sfumato.tabular.simple_models import clipped
+from sfumato.tabular.simple_models import clip_counts
 from sfumato.tabular.walsh import Coefficients, bits_of
 
 #: More coefficients than this are neither useful nor small.
@@ -257,7 +257,7 @@ class FourierTables(NoisyTables):
             family = Family(self.sets, public.sizes, (1.0,) * len(self.sets))
             self._keep(consistent_counts(family, tables, size))
         elif repair == "clip":
-            self._keep([clipped(table, size) for table in tables])
+            self._keep([clip_counts(table, size) for table in tables])
         else:
             self._keep([project_simplex(table, size) for table in tables])
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import Marginal
-from sfumato.engines.batch_counts import counted_together
+from sfumato.engines.batch_counts import count_tables
 from sfumato.engines.bits import small_tables
 from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
@@ -30,7 +30,7 @@ from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.candidates import Pool, Set, joinable_sets
 from sfumato.tabular.counting_method import TOTAL, table_label
 from sfumato.tabular.model import FittedModel
-from sfumato.tabular.one_way import counted_columns, shares_by_size
+from sfumato.tabular.one_way import columns_to_count, shares_by_size
 from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
@@ -182,9 +182,9 @@ class Growth:
         if together is None:
             # A seed of our own: what is drawn is public anyway, and nothing else hangs on it.
             drawn = self._model.draw(DRAWN, noise.generator(len(self.measured)))
-            expected = counted_together(pool.sets, sizes, list(drawn.T)) * (steps / DRAWN)
+            expected = count_tables(pool.sets, sizes, list(drawn.T)) * (steps / DRAWN)
         else:
-            axes = enumerate(counted_columns(self.public))
+            axes = enumerate(columns_to_count(self.public))
             rest = tuple(axis for axis, column in axes if column not in together.columns)
             expected = together.summed(self._model.joint().sum(axis=rest))
             expected *= steps

@@ -19,7 +19,7 @@ from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.counting_method import count_step
 from sfumato.tabular.noisy_tables import common_total, relative_variances
-from sfumato.tabular.one_way import counted_columns, require_countable, shares_by_size
+from sfumato.tabular.one_way import columns_to_count, require_countable, shares_by_size
 from sfumato.tabular.simple_models import ProductModel, probabilities
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
@@ -62,7 +62,7 @@ class Independent(BinningMethod):
 
     def measured(self, public: TablePublic) -> tuple[int, ...]:
         """Return the columns that are counted: those with more than one value, or the first."""
-        return counted_columns(public)
+        return columns_to_count(public)
 
     def shares(self, public: TablePublic) -> list[Fraction]:
         """Return the share of the budget that each counted column gets."""

@@ -9,12 +9,11 @@ import numpy as np
 
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import Accepted
-from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.classifier import Classifier, ClassifyingMethod
-from sfumato.tabular.counting import margin
 
 LABEL = "positive minus negative"
 

@@ -17,8 +17,8 @@ from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool
 from sfumato.tabular.counting_method import TableMethod
 from sfumato.tabular.growth import Growth, one_way_counts
-from sfumato.tabular.one_way import counted_columns, require_countable
-from sfumato.tabular.round_plan import choices_step, grown_plan, one_way_step, rounds_step
+from sfumato.tabular.one_way import columns_to_count, require_countable
+from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["MST"]
@@ -66,7 +66,7 @@ class MST(TableMethod[SyntheticTable]):
 
     def _shares(self, public: TablePublic) -> tuple[Fraction, Fraction, Fraction]:
         """Return what one-way tables, each choice and each pair get."""
-        edges = len(counted_columns(public)) - 1
+        edges = len(columns_to_count(public)) - 1
         if edges == 0:
             return Fraction(1), Fraction(0), Fraction(0)
         # A single pair is not chosen.
@@ -77,7 +77,7 @@ class MST(TableMethod[SyntheticTable]):
         """Ask for every column, then which pairs make a tree, then for these."""
         limit, relation = self.record_budget(public)
         growth = Growth(public, limit, relation)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         one_way, choice_share, table_share = self._shares(public)
         yield from growth.measure(budget, one_way_counts(growth, columns, one_way))
         pool = Pool(tuple(combinations(columns, 2)), public.sizes)
@@ -103,7 +103,7 @@ class MST(TableMethod[SyntheticTable]):
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
         limit, relation = self.record_budget(public)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         one_way, choice, table = self._shares(public)
         counts = one_way_counts(Growth(public, limit, relation), columns, one_way)
         steps = [one_way_step(self, public, one_way, [count.noise for count in counts])]
@@ -114,7 +114,7 @@ class MST(TableMethod[SyntheticTable]):
         if edges:
             largest = float(np.prod(sorted(public.sizes)[-2:]))
             steps.append(rounds_step(self, public, edges, edges * table, largest))
-        return grown_plan(self, public, steps)
+        return round_plan(self, public, steps)
 
 
 def _joining(pool: Pool, group: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,12 +19,12 @@ from sfumato.engines.memory import code_type
 from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.mechanisms.graphical.elimination import Factor, TooLarge, eliminate
 from sfumato.mechanisms.graphical.junction import junction_tree
-from sfumato.mechanisms.graphical.model import stratified
-from sfumato.tabular.agreement import Cells, agreeing, holds, summed_to
+from sfumato.mechanisms.graphical.model import draw_stratified
+from sfumato.tabular.agreement import Cells, agreeing, holds, sum_to
 from sfumato.tabular.encoding import Encoding
 from sfumato.tabular.model import FittedModel, Model, Network, Part
 from sfumato.tabular.parents import ParentSet
-from sfumato.tabular.simple_models import clipped
+from sfumato.tabular.simple_models import clip_counts
 from sfumato.tabular.structure import Node, WorkingColumns
 
 __all__ = ["MeasuredTable", "NetworkModel"]
@@ -90,12 +90,12 @@ class NetworkModel:
             if fitted is not None:
                 return fitted, ()
             note = "The tables join too many columns for a graphical model; they were made "
-            return self._directed(tables, "consistent"), (note + "consistent instead.",)
-        return self._directed(tables, self.repair), ()
+            return self._build_directed(tables, "consistent"), (note + "consistent instead.",)
+        return self._build_directed(tables, self.repair), ()
 
-    def _directed(self, tables: Sequence[MeasuredTable], repair: str) -> Model:
+    def _build_directed(self, tables: Sequence[MeasuredTable], repair: str) -> Model:
         """Return the Bayesian network that repaired tables give."""
-        repaired = self._repaired(tables, repair)
+        repaired = self._repair_tables(tables, repair)
         if not self.columns.encoding.bits:
             return self._network(repaired)
         if not self.published:
@@ -120,7 +120,7 @@ class NetworkModel:
         """What the tables sum to: the total, or 1 where it is not positive."""
         return self.total if self.total > 0.0 else 1.0
 
-    def _repaired(self, tables: Sequence[MeasuredTable], repair: str) -> list[Cells]:
+    def _repair_tables(self, tables: Sequence[MeasuredTable], repair: str) -> list[Cells]:
         """Return tables without negative counts, all of one total."""
         if self.total <= 0.0:
             flat = [np.ones(self.columns.shape(table.places)) for table in tables]
@@ -128,7 +128,7 @@ class NetworkModel:
                 Cells(table.places, one / one.size) for table, one in zip(tables, flat, strict=True)
             ]
         if repair == "clip":
-            return [Cells(table.places, clipped(table.values, self.total)) for table in tables]
+            return [Cells(table.places, clip_counts(table.values, self.total)) for table in tables]
         noisy = [Cells(t.places, t.values, self._possible(t.places)) for t in tables]
         rounds = {} if repair == "consistent" else {"rounds": 0}
         values = agreeing(self.columns, noisy, self.total, **rounds)
@@ -138,7 +138,7 @@ class NetworkModel:
         """Return which cells of a table some row can fall into; None if all."""
         if self.columns.encoding.total:
             return None
-        return self.columns.encoding.possible(self.columns.derived(places))
+        return self.columns.encoding.possible(self.columns.derive_columns(places))
 
     def _network(self, tables: Sequence[Cells], *, mask: bool = False) -> DirectedModel:
         """Return the network over the table's columns, or over their bits."""
@@ -147,7 +147,7 @@ class NetworkModel:
         for node in self.nodes:
             conditional = self._conditional(node, tables)
             if mask:
-                conditional = self._masked(conditional, seen)
+                conditional = self._mask_impossible(conditional, seen)
             seen.append(node.child)
             conditionals.append(conditional)
         encoding, columns = self.columns.encoding, self.columns
@@ -177,10 +177,10 @@ class NetworkModel:
         places = ((node.child, 0), *node.parents)
         holders = (table for table in tables if holds(table.places, places))
         table = min(holders, key=lambda table: prod(table.values.shape))
-        counts = summed_to(self.columns, table, places)
+        counts = sum_to(self.columns, table, places)
         return Conditional.of(node.child, node.parents, counts, uniform=self.published)
 
-    def _masked(self, item: Conditional, seen: Sequence[int]) -> Conditional:
+    def _mask_impossible(self, item: Conditional, seen: Sequence[int]) -> Conditional:
         """Return a bit's distribution without what no code continues, given its earlier bits."""
         encoding = self.columns.encoding
         source = encoding.columns[item.child].source
@@ -350,7 +350,7 @@ class DirectedModel:
                 groups = self._levels[column][level]
                 cell = cell * (int(groups.max()) + 1) + groups[codes[:, column]]
             table = item.probabilities.reshape(len(item.probabilities), -1).T
-            codes[:, item.child] = stratified(table, cell, generator)
+            codes[:, item.child] = draw_stratified(table, cell, generator)
         return codes
 
     def marginal(self, columns: tuple[int, ...], given: Sequence[Factor] = ()) -> Floats:
@@ -364,20 +364,20 @@ class DirectedModel:
             Further tables, by which the distribution is weighted.
         """
         try:
-            exact = self._eliminated(columns, given)
+            exact = self._eliminate(columns, given)
         except TooLarge:
-            exact = self._sampled(columns, given)
+            exact = self._sample_marginal(columns, given)
         mass = float(exact.sum())
         return exact / mass if mass > 0.0 else np.full(exact.shape, 1.0 / exact.size)
 
-    def _sampled(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
+    def _sample_marginal(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
         """Return the marginal of the sample."""
         codes = self._sample
         weights = np.ones(SAMPLE)
         for held, table in given:
             weights *= table[tuple(codes[column] for column in held)]
         shape = tuple(self.sizes[column] for column in columns)
-        return tallied([codes[column] for column in columns], shape, weights)
+        return tally_codes([codes[column] for column in columns], shape, weights)
 
     @cached_property
     def _sample(self) -> list[NDArray[Any]]:
@@ -385,7 +385,7 @@ class DirectedModel:
         rows = self.draw(SAMPLE, noise.generator(SAMPLE))
         return [rows[:, c].astype(code_type(size)) for c, size in enumerate(self.sizes)]
 
-    def _eliminated(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
+    def _eliminate(self, columns: tuple[int, ...], given: Sequence[Factor]) -> Floats:
         """Return the exact marginal, up to a factor, or raise `TooLarge`."""
         wanted = {*columns, *(column for held, _ in given for column in held)}
         factors: list[Factor] = []
@@ -411,7 +411,7 @@ class DirectedModel:
         return held, table
 
 
-def tallied(
+def tally_codes(
     codes: Sequence[NDArray[Any]], shape: tuple[int, ...], weights: Floats | None = None
 ) -> Floats:
     """Return how often each combination of codes occurs, or its weight."""
@@ -480,7 +480,7 @@ class DecodedModel:
         elif isinstance(self.bits, DirectedModel):
             table = self.bits.marginal(held, self._validity)
         else:
-            return tallied([self._sample[:, column] for column in columns], shape) / SAMPLE
+            return tally_codes([self._sample[:, column] for column in columns], shape) / SAMPLE
         # Look up the cell of every code's bits.
         index = []
         for place, group in enumerate(groups):

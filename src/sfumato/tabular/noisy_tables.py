@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.consistency import Family, consistent_counts
-from sfumato.mechanisms.count_noise import CountNoise
+from sfumato.mechanisms.count_noise import CountNoise, margin
 from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
-from sfumato.tabular.counting import margin
 from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
-from sfumato.tabular.simple_models import clipped
+from sfumato.tabular.simple_models import clip_counts
 from sfumato.tabular.tree import best_tree, sample_tree
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class NoisyTables(Release, ToFrame):
         floats = [table.astype(np.float64) for table in self.measured]
         if repair == "clip":
             total = common_total(floats, variances) if total is None else total
-            repaired = [clipped(table, max(total, 0.0)) for table in floats]
+            repaired = [clip_counts(table, max(total, 0.0)) for table in floats]
         else:
             family = Family(self.sets, public.sizes, variances)
             repaired = consistent_counts(family, floats, total)

@@ -11,7 +11,7 @@ from math import isqrt
 
 from sfumato.data.table import TablePublic
 
-__all__ = ["counted_columns", "require_countable", "shares_by_size"]
+__all__ = ["columns_to_count", "require_countable", "shares_by_size"]
 
 #: The most values of all columns together.
 MOST_VALUES = 2**22
@@ -19,7 +19,7 @@ MOST_VALUES = 2**22
 ROOT_BITS = 12
 
 
-def counted_columns(public: TablePublic) -> tuple[int, ...]:
+def columns_to_count(public: TablePublic) -> tuple[int, ...]:
     """Return the columns that are counted: those of more than one value, or else the first."""
     return tuple(column for column, size in enumerate(public.sizes) if size > 1) or (0,)
 

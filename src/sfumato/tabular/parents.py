@@ -60,20 +60,20 @@ def maximal_parent_sets(
     -----
     Floor division loses nothing here: ⌊⌊t/a⌋/b⌋ = ⌊t/(ab)⌋ for whole numbers.
     """
-    sizes = _checked(sizes_by_level)
+    sizes = _check_sizes(sizes_by_level)
     # The limits that are met once the last columns are decided, from the last column to the first.
     limits: list[set[int]] = [{int(limit)}]
     for levels in reversed(sizes):
         limits.append({left // size for left in limits[-1] for size in (1, *levels)})
     found: dict[int, list[ParentSet]] = {left: [()] if left >= 1 else [] for left in limits.pop()}
     for column, levels in enumerate(sizes):
-        found = {left: _extended(found, column, levels, left) for left in limits.pop()}
+        found = {left: _extend_sets(found, column, levels, left) for left in limits.pop()}
         if most is not None:
             _refuse_more(found, most)
     return found[int(limit)]
 
 
-def _extended(
+def _extend_sets(
     found: dict[int, list[ParentSet]], column: int, levels: tuple[int, ...], limit: int
 ) -> list[ParentSet]:
     """Return the maximal sets of the columns so far, given those without the last one."""
@@ -106,7 +106,7 @@ def count_parent_sets(sizes_by_level: Sequence[Sequence[int]], limit: int) -> in
     sizes_by_level, limit
         As for `maximal_parent_sets`.
     """
-    return _Completions(_checked(sizes_by_level), int(limit)).total
+    return _Completions(_check_sizes(sizes_by_level), int(limit)).total
 
 
 def sample_parent_sets(
@@ -124,7 +124,7 @@ def sample_parent_sets(
     generator
         Draws them; it must not have seen the data.
     """
-    completions = _Completions(_checked(sizes_by_level), int(limit))
+    completions = _Completions(_check_sizes(sizes_by_level), int(limit))
     total = completions.total
     if total <= most:
         return maximal_parent_sets(sizes_by_level, limit)
@@ -205,7 +205,7 @@ def _smaller(left: Fraction | None, right: Fraction | None) -> Fraction | None:
     return min(left, right)
 
 
-def _checked(sizes_by_level: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+def _check_sizes(sizes_by_level: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return the sizes as integers, or say what is wrong with them."""
     sizes = [tuple(int(size) for size in levels) for levels in sizes_by_level]
     for column, levels in enumerate(sizes):

@@ -27,10 +27,10 @@ def one_way_picture(release: NoisyTables | SyntheticTable, covered: Sequence[int
 
     # Names and values are text, even where they hold a dollar sign.
     with mpl.rc_context({"text.parse_math": False}):
-        return _drawn(release, covered)
+        return _draw_network(release, covered)
 
 
-def _drawn(release: NoisyTables | SyntheticTable, covered: Sequence[int]) -> Any:
+def _draw_network(release: NoisyTables | SyntheticTable, covered: Sequence[int]) -> Any:
     from matplotlib.figure import Figure
 
     shown = covered[:MOST_COLUMNS]
@@ -157,7 +157,7 @@ def _spots(nodes: list[int], shown: list[Join], halves: Floats) -> Floats:
     spots = np.zeros((len(nodes), 2))
     if inside:
         spread = places(len(inside), edges, _lengths(len(inside), edges))
-        spots[inside] = separated(spread * (1.6 * side, side), halves[inside] + GAP)
+        spots[inside] = separate_boxes(spread * (1.6 * side, side), halves[inside] + GAP)
     width = max(1.6 * side, 420.0)
     bottom = min((spots[i, 1] for i in inside), default=2 * LINE) - 2 * LINE
     spots[outside] = _rows(halves[outside, 0], width, bottom)
@@ -296,7 +296,7 @@ def _in_box(found: Floats) -> Floats:
     return np.asarray((turned - low) / np.where(spread > 1e-9, spread, 1.0))
 
 
-def separated(spots: Floats, halves: Floats) -> Floats:
+def separate_boxes(spots: Floats, halves: Floats) -> Floats:
     """Return the centres of boxes moved as little as it takes until no two overlap.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import Choose
-from sfumato.mechanisms.objective import ObjectivePerturbation, calibrated
+from sfumato.mechanisms.objective import ObjectivePerturbation, calibrate
 from sfumato.noise.exact import exact
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
@@ -117,7 +117,7 @@ class PrivateERM(ClassifyingMethod):
         if self.tune is not None:
             costs = {f"C = {cost}": cost for cost in self.tune}
         fits = {
-            label: calibrated(
+            label: calibrate(
                 dimension,
                 loss,
                 1 / cost,

@@ -252,12 +252,12 @@ class PrivBayes(BinningMethod):
         share = 1 - self.network_part - (self.rows_share if self.counts_rows(public) else 0)
         if columns.binary:
             degree = self._degree(public, rows, number, share)
-            return DegreeGrowth.capped(number, degree) if degree else None
+            return DegreeGrowth.cap_growth(number, degree) if degree else None
         limit = self.cells
         if limit is None:
             assert rows is not None
             limit = self.useful_cells(public, rows, number, share)
-        growth = CellGrowth.capped(columns.sizes, limit, rows or rows_about(public) or 0)
+        growth = CellGrowth.cap_growth(columns.sizes, limit, rows or rows_about(public) or 0)
         return growth if growth.possible else None
 
     def _degree(self, public: TablePublic, rows: int | None, number: int, share: Fraction) -> int:
@@ -427,7 +427,7 @@ class PrivBayes(BinningMethod):
             for number, item in enumerate(places, start=1)
         ]
         told = yield [
-            Ask(budget, added, Marginal(columns.derived(item)), label)
+            Ask(budget, added, Marginal(columns.derive_columns(item)), label)
             for added, item, label in zip(noises, places, labels, strict=True)
         ]
         return labels, [

@@ -8,10 +8,9 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from sfumato.data.table import TablePublic
-from sfumato.mechanisms.count_noise import count_noise
+from sfumato.mechanisms.count_noise import count_noise, margin
 from sfumato.privacy.loss import zero
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import mean_absolute
 from sfumato.tabular.round_plan import held_error
 from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Growth, Node

@@ -116,7 +116,7 @@ class PrivGene(ClassifyingMethod):
         # Mutations become smaller from round to round.
         reach = 1.0 - len(chosen) / self.rounds
         parents = candidates[:, chosen[-1]]
-        return _bred(parents, self.population, reach, self._generator(public, chosen))
+        return _breed(parents, self.population, reach, self._generator(public, chosen))
 
     def _generator(self, public: TablePublic, chosen: list[list[int]]) -> Any:
         """Return a generator that what is public and what was chosen determine."""
@@ -142,7 +142,7 @@ class PrivGene(ClassifyingMethod):
         return Classifier(public, task, winner, about)
 
 
-def _bred(parents: Floats, population: int, reach: float, generator: Any) -> Floats:
+def _breed(parents: Floats, population: int, reach: float, generator: Any) -> Floats:
     """Return the parents and their children.
 
     A child takes the weights before a random place from one parent and the rest from another, and

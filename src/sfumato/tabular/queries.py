@@ -183,7 +183,7 @@ class NodeScores(Query):
             step = max(1, BATCH // cells)
             for first in range(0, len(group), step):
                 part = group[first : first + step]
-                sets = [columns.derived(((node.child, 0), *node.parents)) for node in part]
+                sets = [columns.derive_columns(((node.child, 0), *node.parents)) for node in part]
                 counted = data.counts.marginals(sets)
                 tables = np.stack([table.reshape(size, -1) for table in counted])
                 known.update(zip(part, self.scoring.score(tables).tolist(), strict=True))
@@ -428,7 +428,7 @@ def parts_of(codes: NDArray[Any], counts: Integers64, parts: int) -> Integers64:
     """
     names = np.zeros(len(codes), dtype=np.uint64)
     for column in codes.T:
-        names = _mixed(names + _STEP + column.astype(np.uint64))
+        names = _mix_words(names + _STEP + column.astype(np.uint64))
     shares = np.zeros((len(codes), parts), dtype=np.int64)
     done = np.zeros_like(counts)
     while (left := counts - done).any():
@@ -436,7 +436,7 @@ def parts_of(codes: NDArray[Any], counts: Integers64, parts: int) -> Integers64:
         owners = np.repeat(np.arange(len(codes)), take)
         starts = np.repeat(done - (np.cumsum(take) - take), take)
         numbers = (starts + np.arange(len(owners))).astype(np.uint64)
-        chosen = _mixed(names[owners] + (numbers + np.uint64(1)) * _STEP) % np.uint64(parts)
+        chosen = _mix_words(names[owners] + (numbers + np.uint64(1)) * _STEP) % np.uint64(parts)
         place = owners * parts + chosen.astype(np.int64)
         shares += np.bincount(place, minlength=shares.size).reshape(shares.shape)
         done = done + take
@@ -449,7 +449,7 @@ def _within(left: Integers64, most: int) -> Integers64:
     return np.asarray(np.clip(most - before, 0, left))
 
 
-def _mixed(words: Words) -> Words:
+def _mix_words(words: Words) -> Words:
     """Return words whose every bit depends on every bit given."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.data.table_queries import Accepted
+from sfumato.mechanisms.count_noise import margin
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.figures import figure
@@ -26,7 +27,6 @@ from sfumato.privacy.release import Release
 from sfumato.privacy.session import question_label
 from sfumato.privacy.transcript import Transcript
 from sfumato.sections import Section
-from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import MOST_CELLS
 
 #: A question becomes, for each column it names, the codes it accepts.
@@ -196,7 +196,7 @@ class Questions(InteractiveMethod[Table, Answers]):
             )
         return dict(sorted(parsed.items()))
 
-    def used(self, public: TablePublic, transcript: Transcript) -> tuple[str, ...]:
+    def used_columns(self, public: TablePublic, transcript: Transcript) -> tuple[str, ...]:
         """Return the columns that some question named."""
         named = [json.loads(entry.label.partition(" ")[2]) for entry in transcript]
         return tuple(sorted({name for question in named for name in question}))

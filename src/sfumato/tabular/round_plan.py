@@ -10,18 +10,17 @@ import numpy as np
 
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import choose_within
-from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.tabular.counting import margin
 from sfumato.tabular.counting_method import TableMethod, count_step, mean_absolute, rows_about
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = [
     "choices_step",
-    "grown_plan",
     "held_error",
     "one_way_step",
+    "round_plan",
     "rounds_step",
     "rows_step",
     "unknown_step",
@@ -132,7 +131,7 @@ def rounds_step(
     )
 
 
-def grown_plan(
+def round_plan(
     method: Synthetic, public: TablePublic, steps: Sequence[PlanStep], *notes: str
 ) -> Plan:
     """Return a plan of some steps, with what should be said about all such plans."""

@@ -153,7 +153,7 @@ def assignment_scores(tables: Any) -> Any:
     many = tables.shape[0]
     scores = np.empty(many, dtype=np.int64)
     for t in range(many):
-        first, second, total = _ordered(tables[t])
+        first, second, total = _order_columns(tables[t])
         if first.size <= LISTED:
             scores[t] = -_least_by_listing(first, second, total)
         else:
@@ -162,7 +162,7 @@ def assignment_scores(tables: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _ordered(table: Any) -> Any:
+def _order_columns(table: Any) -> Any:
     """Return the columns of a table by increasing count of the smaller row, and the total.
 
     The smaller row comes first, and columns that only one row uses are joined: they are that

@@ -184,15 +184,15 @@ class Information(Score):
         if rows is None:
             if self.most_rows is None:
                 raise ValueError("score I has no bounded sensitivity without most_rows")
-            rise = _scaled(self.most_rows) - _scaled(self.most_rows - 1)
+            rise = _scaled_logarithm(self.most_rows) - _scaled_logarithm(self.most_rows - 1)
             return Fraction(rise + STEPS * (smaller - 1).bit_length() + 12)
         size = max(rows, 1)
         if smaller <= 2:
-            return Fraction(_scaled(size) - _scaled(size - 1) + 12)
-        return Fraction(_scaled(size + 1) - _scaled(size - 1) - 2 * STEPS + 12)
+            return Fraction(_scaled_logarithm(size) - _scaled_logarithm(size - 1) + 12)
+        return Fraction(_scaled_logarithm(size + 1) - _scaled_logarithm(size - 1) - 2 * STEPS + 12)
 
 
-def _scaled(count: int) -> int:
+def _scaled_logarithm(count: int) -> int:
     """Return 2^10·c·log2(c), rounded down."""
     from sfumato.tabular.score_kernels import scaled_logarithms
 

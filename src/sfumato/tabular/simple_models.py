@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Network, Part
 
-__all__ = ["DenseModel", "ProductModel", "SignedModel", "clipped", "probabilities"]
+__all__ = ["DenseModel", "ProductModel", "SignedModel", "clip_counts", "probabilities"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ RUN = 256
 KEPT = 2**18
 
 
-def clipped(counts: Floats, total: float) -> Floats:
+def clip_counts(counts: Floats, total: float) -> Floats:
     """Return noisy counts with negatives set to 0, rescaled to a total; uniform if all vanish."""
     kept = np.maximum(counts, 0.0)
     mass = float(kept.sum())
@@ -53,7 +53,7 @@ def probabilities(counts: Floats, total: float, *, clip: bool = False) -> Floats
     """
     if total <= 0.0:
         return np.full(counts.shape, 1.0 / counts.size)
-    repaired = clipped(counts, total) if clip else project_simplex(counts, total)
+    repaired = clip_counts(counts, total) if clip else project_simplex(counts, total)
     return np.asarray(repaired / repaired.sum())
 
 
@@ -90,7 +90,7 @@ class ProductModel:
         """Return the codes of some rows, each column drawn on its own."""
         codes = np.empty((rows, len(self.columns)), dtype=np.int64)
         for number, column in enumerate(self.columns):
-            codes[:, number] = _drawn(column, rows, generator)
+            codes[:, number] = _draw_numbers(column, rows, generator)
         return codes
 
 
@@ -146,7 +146,7 @@ class DenseModel:
     def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Return the codes of some rows."""
         codes = np.empty((rows, len(self.sizes)), dtype=np.int64)
-        rest = _drawn(self.cells, rows, generator)
+        rest = _draw_numbers(self.cells, rows, generator)
         for column in reversed(range(len(self.sizes))):
             rest, codes[:, column] = np.divmod(rest, self.sizes[column])
         return codes
@@ -190,8 +190,8 @@ def sum_to(table: Floats, sizes: Sequence[int], keep: Sequence[bool]) -> Floats:
     """
     cut = tail_of(sizes)
     rest = prod(sizes[cut:])
-    heads = _summed(table, [*sizes[:cut], rest], [*keep[:cut], True])
-    return _summed(heads, [heads.size // rest, *sizes[cut:]], [True, *keep[cut:]])
+    heads = _sum_table(table, [*sizes[:cut], rest], [*keep[:cut], True])
+    return _sum_table(heads, [heads.size // rest, *sizes[cut:]], [True, *keep[cut:]])
 
 
 def spread(factors: Floats, sizes: Sequence[int], keep: Sequence[bool]) -> tuple[Floats, list[int]]:
@@ -234,7 +234,7 @@ def _runs(sizes: Sequence[int], keep: Sequence[bool]) -> list[tuple[bool, int]]:
     ]
 
 
-def _summed(table: Floats, sizes: Sequence[int], keep: Sequence[bool]) -> Floats:
+def _sum_table(table: Floats, sizes: Sequence[int], keep: Sequence[bool]) -> Floats:
     axes = _runs(sizes, keep)
     cube = table.reshape([size for _, size in axes])
     gone = tuple(axis for axis, (kept, _) in enumerate(axes) if not kept)
@@ -254,7 +254,7 @@ def _groups(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(group) for group in groups]
 
 
-def _drawn(weights: Floats, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def _draw_numbers(weights: Floats, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
     """Return numbers drawn with probabilities in proportion to non-negative weights."""
     cumulative = np.cumsum(weights)
     places = np.searchsorted(cumulative, generator.random(rows) * cumulative[-1], side="right")

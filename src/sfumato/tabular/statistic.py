@@ -144,7 +144,7 @@ class _Names:
         wanted = self._conditions("count", given)
         if not wanted:
             raise ValueError("count wants columns with values: count(sex, 'f')")
-        return self._sum(f"count({_said(given)})", wanted, None)
+        return self._sum(f"count({_argument_text(given)})", wanted, None)
 
     def known(self, given: Arguments) -> Term:
         """Return how many rows have a proper value in a column, of those with given values."""
@@ -153,7 +153,9 @@ class _Names:
         proper = self.public.schema[column].coding.proper
         if column in wanted:
             raise ValueError(f"known({column}) has a condition on {column} itself")
-        return self._sum(f"known({_said(given)})", {**wanted, column: list(range(proper))}, None)
+        return self._sum(
+            f"known({_argument_text(given)})", {**wanted, column: list(range(proper))}, None
+        )
 
     def total(self, given: Arguments) -> Term:
         """Return the sum of a column over the rows with given values."""
@@ -161,7 +163,7 @@ class _Names:
         wanted = self._conditions("total", given[1:])
         if column in wanted:
             raise ValueError(f"total({column}) has a condition on {column} itself")
-        return self._sum(f"total({_said(given)})", wanted, column)
+        return self._sum(f"total({_argument_text(given)})", wanted, column)
 
     def counts(self, given: Arguments) -> Term:
         """Return the vector of how often each value of a column occurs."""
@@ -244,7 +246,7 @@ def _numbers(public: TablePublic, column: str) -> tuple[NDArray[np.int64], Fract
     return np.array([round(middle / step) for middle in middles], dtype=np.int64), step
 
 
-def _said(given: Arguments) -> str:
+def _argument_text(given: Arguments) -> str:
     """Return arguments as text, no two lists of them alike."""
     return ", ".join(repr(argument) for argument in given)
 

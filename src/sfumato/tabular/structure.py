@@ -96,7 +96,7 @@ class WorkingColumns:
         """Return the column of the table that a working column comes from."""
         return self.encoding.columns[self.members[column][0]].source
 
-    def derived(self, places: ParentSet) -> tuple[int, ...]:
+    def derive_columns(self, places: ParentSet) -> tuple[int, ...]:
         """Return the derived columns that are some working columns at some levels."""
         return tuple(self.members[column][level] for column, level in places)
 
@@ -148,7 +148,7 @@ class DegreeGrowth:
     degree: int
 
     @classmethod
-    def capped(cls, columns: int, degree: int) -> DegreeGrowth:
+    def cap_growth(cls, columns: int, degree: int) -> DegreeGrowth:
         """Return growth by the largest degree that stays within what can be counted.
 
         A network of degree k over d columns has about C(d+1, k+2) candidates.
@@ -223,7 +223,9 @@ class CellGrowth:
     rows: int = 0
 
     @classmethod
-    def capped(cls, sizes: tuple[tuple[int, ...], ...], limit: int, rows: int = 0) -> CellGrowth:
+    def cap_growth(
+        cls, sizes: tuple[tuple[int, ...], ...], limit: int, rows: int = 0
+    ) -> CellGrowth:
         """Return growth by a limit that stays within what can be counted."""
         return cls(sizes, min(limit, MOST_CELLS, MOST_TABLES_CELLS // len(sizes)), rows)
 
@@ -249,7 +251,7 @@ class CellGrowth:
         for child in left:
             limit = self.limit // self.sizes[child][0]
             # Where not even the child alone fits, it stands alone nevertheless.
-            sets = _offered(levels, limit, self._most(len(used), len(left))) or ((),)
+            sets = _offer_sets(levels, limit, self._most(len(used), len(left))) or ((),)
             candidates += [
                 Node(child, tuple((used[place], level) for place, level in chosen))
                 for chosen in sets
@@ -266,7 +268,9 @@ class CellGrowth:
 
 
 @lru_cache(maxsize=256)
-def _offered(levels: tuple[tuple[int, ...], ...], limit: int, most: int) -> tuple[ParentSet, ...]:
+def _offer_sets(
+    levels: tuple[tuple[int, ...], ...], limit: int, most: int
+) -> tuple[ParentSet, ...]:
     """Return all maximal sets of parents, or some of them where there are too many to score."""
     try:
         return tuple(maximal_parent_sets(levels, limit, most=most))
@@ -298,11 +302,13 @@ def _some_of(levels: tuple[tuple[int, ...], ...], limit: int, tries: int) -> tup
                 left //= sizes[chosen[column]]
             if left < smallest:
                 break
-        found[_refined(levels, chosen, limit)] = None
+        found[_refine_set(levels, chosen, limit)] = None
     return tuple(found)
 
 
-def _refined(levels: tuple[tuple[int, ...], ...], chosen: dict[int, int], limit: int) -> ParentSet:
+def _refine_set(
+    levels: tuple[tuple[int, ...], ...], chosen: dict[int, int], limit: int
+) -> ParentSet:
     """Return a set with every column taken as fine as the limit allows, one after another."""
     cells = prod(levels[column][level] for column, level in chosen.items())
     places = []

@@ -23,11 +23,11 @@ from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.growth import Growth, one_way_counts
-from sfumato.tabular.one_way import counted_columns, require_countable
+from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import (
     choices_step,
-    grown_plan,
     one_way_step,
+    round_plan,
     rounds_step,
     rows_step,
     unknown_step,
@@ -91,7 +91,7 @@ class Rounds:
 
 def _counts_rows(public: TablePublic) -> bool:
     """Tell whether the number of rows is private and steers something."""
-    return public.rows is None and len(counted_columns(public)) > 1
+    return public.rows is None and len(columns_to_count(public)) > 1
 
 
 def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
@@ -221,7 +221,7 @@ class Synthesizer(BinningMethod):
             yield from growth.measure(budget, [growth.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
         rounds, pool = course_for(public.sizes, growth.total, limit, relation, left, self.rounds)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         yield from growth.measure(budget, one_way_counts(growth, columns, rounds.one_way))
         handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
         for number in track(range(1, rounds.rounds + 1), "choosing and counting"):
@@ -248,7 +248,7 @@ class Synthesizer(BinningMethod):
 
     def _plan_table(self, public: TablePublic) -> Plan:
         limit, relation = self.record_budget(public)
-        columns = counted_columns(public)
+        columns = columns_to_count(public)
         left, steps = Fraction(1), []
         if _counts_rows(public):
             steps.append(rows_step(self, public, ROWS_SHARE))
@@ -268,7 +268,7 @@ class Synthesizer(BinningMethod):
                 many, choices = rounds.rounds, rounds.rounds * rounds.choice
                 steps.append(choices_step(self, public, many, choices, len(pool.sets)))
                 steps.append(rounds_step(self, public, many, many * rounds.table, cells))
-        return grown_plan(self, public, steps)
+        return round_plan(self, public, steps)
 
     def trial(self) -> Synthesizer:
         """Return the same with a single round."""

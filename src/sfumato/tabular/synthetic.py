@@ -330,7 +330,7 @@ class SyntheticTable(Release, ToFrame):
         ]
         if self.tables:
             sentences.append(self._measured_words())
-        sentences += [self._joined_words(), self._limit_words()]
+        sentences += [self._dependence_words(), self._limit_words()]
         sentences.extend(self.notes)
         return " ".join(sentences)
 
@@ -346,7 +346,7 @@ class SyntheticTable(Release, ToFrame):
             f"noise on a cell has a standard deviation of {spread} rows."
         )
 
-    def _joined_words(self) -> str:
+    def _dependence_words(self) -> str:
         """Say which columns depend on each other in the model, and which on none."""
         joined, directed = self.together, self.network.directed
         if not joined:

@@ -274,7 +274,7 @@ class Coding(ABC):
     def encode(self, series: pl.Series) -> Encoded:
         """Return the code of every value of a column, and what has none."""
         distinct, places = distinct_texts(series)
-        found = self._blanked(distinct).at(places)
+        found = self._read_with_missing(distinct).at(places)
         missing, unreadable, outside = found.missing, found.unreadable, found.outside
         faults: list[Fault] = []
         codes = np.where(missing | unreadable | outside | found.unsure, 0, found.codes)
@@ -298,7 +298,7 @@ class Coding(ABC):
         _fault(faults, found.unsure, *self._unsure_words)
         return Encoded(codes.astype(code_type(self.size)), tuple(faults))
 
-    def _blanked(self, series: pl.Series) -> Found:
+    def _read_with_missing(self, series: pl.Series) -> Found:
         """Read a column in which some values are declared to mean missing."""
         if not self.missing_values:
             return self._read(series)

@@ -22,7 +22,7 @@ from sfumato.mechanisms.expression.polynomials import (
     evaluate,
     number,
     polynomial_of,
-    unbiased,
+    remove_bias,
     variance,
 )
 from sfumato.mechanisms.expression.terms import (
@@ -142,12 +142,14 @@ class _Walk:
             return np.sum(self.value(term.of))
         if isinstance(term, Product) and not _overlap(term.left, term.right):
             # The mean of a product of independent estimates is the product of their means.
-            if any(unit in term.right.units and self._estimated(unit) for unit in term.left.units):
+            if any(
+                unit in term.right.units and self._estimate_term(unit) for unit in term.left.units
+            ):
                 # Entries of a vector share one estimate of their scale.
                 self.exact = False
             return self.value(term.left) * self.value(term.right)
         if isinstance(term, Product | Power):
-            return self._written_out(term)
+            return self._write_out_product(term)
         self.exact = False
         if isinstance(term, Function):
             return function_value(term.name, self.value(term.of), self.floor)
@@ -165,9 +167,9 @@ class _Walk:
         value = self.values[unit]
         return value if isinstance(term, Unit) else value[term.index]
 
-    def _written_out(self, term: Product | Power) -> Any:
+    def _write_out_product(self, term: Product | Power) -> Any:
         """Return the estimate of a product of dependent parts or of a power."""
-        corrected = _corrected(term, self.noises)
+        corrected = _correct_bias(term, self.noises)
         if corrected is not None:
             self.exact = self.exact and self._fair(term)
             return evaluate(corrected, self.values)
@@ -178,7 +180,7 @@ class _Walk:
             return self.value(term.of) ** term.exponent
         return self.value(term.left) * self.value(term.right)
 
-    def _estimated(self, unit: Unit) -> bool:
+    def _estimate_term(self, unit: Unit) -> bool:
         return isinstance(self.noises[unit], EstimatedNoise)
 
     def _fair(self, term: Term) -> bool:
@@ -197,9 +199,9 @@ class _Walk:
         return True
 
 
-def _corrected(term: Term, noises: Mapping[Unit, Noise]) -> Polynomial | None:
+def _correct_bias(term: Term, noises: Mapping[Unit, Noise]) -> Polynomial | None:
     written = polynomial_of(term)
-    return None if written is None else unbiased(written, noises)
+    return None if written is None else remove_bias(written, noises)
 
 
 def _overlap(left: Term, right: Term) -> bool:
@@ -234,7 +236,7 @@ def _exact_error(
         inner = None if any(isinstance(t, Total | Item) for t in term.of.walk()) else term.of
         entries = None if inner is None else _exact_error(inner, values, noises)
         return None if entries is None else np.sqrt(np.sum(np.square(entries)))
-    corrected = _corrected(term, noises)
+    corrected = _correct_bias(term, noises)
     spread = None if corrected is None else variance(corrected, noises)
     if spread is None:
         return None

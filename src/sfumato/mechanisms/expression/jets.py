@@ -163,7 +163,7 @@ def _plus(left: Jet, right: Jet) -> Jet:
     for unit in {**left.first, **right.first}:
         first[unit] = left.first.get(unit, 0.0) + right.first.get(unit, 0.0)
         second[unit] = left.second.get(unit, 0.0) + right.second.get(unit, 0.0)
-    return _joined(left, right, left.value + right.value, first, second)
+    return _join_jets(left, right, left.value + right.value, first, second)
 
 
 def _times(left: Jet, right: Jet) -> Jet:
@@ -175,10 +175,10 @@ def _times(left: Jet, right: Jet) -> Jet:
         first[unit] = a * right.value + left.value * b
         bends = left.second.get(unit, 0.0) * right.value
         second[unit] = bends + left.value * right.second.get(unit, 0.0) + 2 * a * b
-    return _joined(left, right, left.value * right.value, first, second)
+    return _join_jets(left, right, left.value * right.value, first, second)
 
 
-def _joined(
+def _join_jets(
     left: Jet, right: Jet, value: Any, first: dict[Unit, Any], second: dict[Unit, Any]
 ) -> Jet:
     """Return two jets joined; a number stands for every entry where the value is a vector."""

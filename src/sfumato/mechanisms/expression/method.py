@@ -95,7 +95,7 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         if self.split == "equal":
             return equal_shares(term)
         if self.split != "optimal":
-            return given_shares(term, dict(self.split))
+            return share_by_weights(term, dict(self.split))
         guesses, guessed = {}, dict(self.guess)
         for unit in term.units:
             if unit.text not in guessed:
@@ -221,7 +221,7 @@ def equal_shares(term: Term) -> dict[Unit, Fraction]:
     return {unit: Fraction(1, len(units)) for unit in units}
 
 
-def given_shares(term: Term, weights: Mapping[str, Fraction]) -> dict[Unit, Fraction]:
+def share_by_weights(term: Term, weights: Mapping[str, Fraction]) -> dict[Unit, Fraction]:
     """Return shares in the proportion of given weights.
 
     Parameters

@@ -26,7 +26,7 @@ from sfumato.mechanisms.expression.terms import (
     Unit,
 )
 
-__all__ = ["Polynomial", "Variable", "number", "polynomial_of", "unbiased", "variance"]
+__all__ = ["Polynomial", "Variable", "number", "polynomial_of", "remove_bias", "variance"]
 
 #: A formula with more monomials is not written out.
 MOST_MONOMIALS = 4000
@@ -138,12 +138,12 @@ def _power(base: Polynomial, exponent: int) -> Polynomial | None:
     return power
 
 
-def unbiased(polynomial: Polynomial, noises: Mapping[Unit, Noise]) -> Polynomial | None:
+def remove_bias(polynomial: Polynomial, noises: Mapping[Unit, Noise]) -> Polynomial | None:
     """Return the polynomial in noisy values whose mean is the given one in the true values.
 
     `None` if the noise of a unit that occurs in a power above 1 is private, or has no mean.
     """
-    return _replaced(polynomial, noises, _unbiased_power)
+    return _replace_powers(polynomial, noises, _unbiased_power)
 
 
 def _unbiased_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
@@ -162,7 +162,9 @@ def _mean_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
     return {power - k: comb(power, k) * moments[k] for k in range(power + 1) if moments[k]}
 
 
-def _replaced(polynomial: Polynomial, noises: Mapping[Unit, Noise], rule: Any) -> Polynomial | None:
+def _replace_powers(
+    polynomial: Polynomial, noises: Mapping[Unit, Noise], rule: Any
+) -> Polynomial | None:
     """Return a polynomial with every power of every variable replaced by a polynomial in it."""
     total: Polynomial = {}
     for monomial, coefficient in polynomial.items():
@@ -196,10 +198,10 @@ def variance(estimator: Polynomial, noises: Mapping[Unit, Noise]) -> Polynomial 
     units = {variable.unit for monomial in estimator for variable, _ in monomial}
     if any(isinstance(noises[unit], HiddenNoise) for unit in units):
         return None
-    square, mean = _power(estimator, 2), _replaced(estimator, noises, _mean_power)
+    square, mean = _power(estimator, 2), _replace_powers(estimator, noises, _mean_power)
     if square is None or mean is None:
         return None
-    second, mean_square = _replaced(square, noises, _mean_power), _power(mean, 2)
+    second, mean_square = _replace_powers(square, noises, _mean_power), _power(mean, 2)
     if second is None or mean_square is None:
         return None
     return _plus(second, mean_square, -1)

@@ -87,14 +87,14 @@ class _Reader:
         if isinstance(node, ast.Name):
             return self._named(node.id, ())
         if isinstance(node, ast.Call):
-            return self._called(node)
+            return self._read_call(node)
         if isinstance(node, ast.UnaryOp):
             return self._signed(node)
         if isinstance(node, ast.BinOp):
             return self._joined(node)
         if isinstance(node, ast.Subscript):
             return self._entry(node)
-        raise self._refused(node)
+        raise self._refuse(node)
 
     def _literal(self, value: Any) -> Term | Argument:
         if isinstance(value, str) or type(value) is int:
@@ -112,9 +112,9 @@ class _Reader:
             )
         return self.vocabulary[name](arguments)
 
-    def _called(self, node: ast.Call) -> Term | Argument:
+    def _read_call(self, node: ast.Call) -> Term | Argument:
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise self._refused(node)
+            raise self._refuse(node)
         name, given = node.func.id, node.args
         if name in _JOINING:
             wanted, build = _JOINING[name]
@@ -131,12 +131,12 @@ class _Reader:
     def _signed(self, node: ast.UnaryOp) -> Term | Argument:
         inner = self.any(node.operand)
         if isinstance(inner, str):
-            raise self._refused(node)
+            raise self._refuse(node)
         if isinstance(node.op, ast.USub):
             return -inner
         if isinstance(node.op, ast.UAdd):
             return inner
-        raise self._refused(node)
+        raise self._refuse(node)
 
     def _joined(self, node: ast.BinOp) -> Term:
         left = self.term(node.left)
@@ -166,7 +166,7 @@ class _Reader:
             raise ValueError(f"an entry is written as blocks[0], in {self.text!r}")
         return Item(vector, index)
 
-    def _refused(self, node: ast.AST) -> ValueError:
+    def _refuse(self, node: ast.AST) -> ValueError:
         return ValueError(
             f"{type(node).__name__} has no place in a formula ({self.text!r}); there are names, "
             "numbers, + - * / ** and functions"

@@ -56,12 +56,14 @@ def total_of(measured: Sequence[Measured]) -> float:
 
     It is the mean of their sums, weighted by the inverse of their variances.
     """
-    weights = [1.0 / (item.values.size * _floored(item.deviation) ** 2) for item in measured]
+    weights = [
+        1.0 / (item.values.size * _floor_deviation(item.deviation) ** 2) for item in measured
+    ]
     sums = [float(item.values.sum()) for item in measured]
     return max(float(np.average(sums, weights=weights)), 1.0)
 
 
-def _floored(deviation: float) -> float:
+def _floor_deviation(deviation: float) -> float:
     # A huge epsilon leaves no noise at all.
     return max(deviation, 1e-6)
 
@@ -175,7 +177,7 @@ def _tables(
         shape = item.values.shape
         maps.append(cell_map(tree.sizes, tree.cliques[holder], item.columns, shape, item.recodings))
         targets.append(item.values.reshape(-1) / total)
-        weights.append(_floored(item.deviation) ** -2.0)
+        weights.append(_floor_deviation(item.deviation) ** -2.0)
     largest = max(weights)
     return (
         np.asarray(holders, dtype=np.int64),

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["grown_cells", "joinable"]
+__all__ = ["count_grown_cells", "joinable"]
 
 WORD = 64
 
@@ -43,7 +43,7 @@ def _cells(mask: Any, sizes: Any) -> float:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _eliminated_cells(near: Any, costs: Any, part: Any, sizes: Any, most: float) -> Any:
+def _count_eliminated_cells(near: Any, costs: Any, part: Any, sizes: Any, most: float) -> Any:
     """Return the cells of all maximal cliques of a greedy elimination.
 
     Parameters
@@ -137,7 +137,9 @@ def _parts(near: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _grown(near: Any, sizes: Any, members: Any, starts: Any, most: float, bounded: bool) -> Any:
+def _count_grown_cells(
+    near: Any, sizes: Any, members: Any, starts: Any, most: float, bounded: bool
+) -> Any:
     """Return for each set the cells of the model after it was joined.
 
     What is more than `most` need not be exact, and neither what is not more if it is `bounded`
@@ -156,7 +158,7 @@ def _grown(near: Any, sizes: Any, members: Any, starts: Any, most: float, bounde
     part_cells, part_products = np.empty(many), np.ones(many)
     for part in range(many):
         inside = np.flatnonzero(parts == part)
-        part_cells[part] = _eliminated_cells(work, work_costs, inside, sizes, np.inf)
+        part_cells[part] = _count_eliminated_cells(work, work_costs, inside, sizes, np.inf)
         for column in inside:
             part_products[part] *= sizes[column]
     unchanged = part_cells.sum()
@@ -199,13 +201,13 @@ def _grown(near: Any, sizes: Any, members: Any, starts: Any, most: float, bounde
             for word in range(joined.size):
                 work[column, word] |= joined[word]
             work_costs[column] = _cells(work[column], sizes)
-        result[number] = others + _eliminated_cells(
+        result[number] = others + _count_eliminated_cells(
             work, work_costs, within[:count], sizes, most - others
         )
     return result
 
 
-def grown_cells(near: Any, sizes: Any, members: Any, starts: Any) -> Any:
+def count_grown_cells(near: Any, sizes: Any, members: Any, starts: Any) -> Any:
     """Return for each set the cells of the model after it was joined.
 
     Parameters
@@ -217,7 +219,7 @@ def grown_cells(near: Any, sizes: Any, members: Any, starts: Any) -> Any:
     members, starts
         The columns of all sets one after another, and where each set starts.
     """
-    return _grown(near, sizes, members, starts, np.inf, False)
+    return _count_grown_cells(near, sizes, members, starts, np.inf, False)
 
 
 def joinable(near: Any, sizes: Any, members: Any, starts: Any, most: float) -> Any:
@@ -231,8 +233,8 @@ def joinable(near: Any, sizes: Any, members: Any, starts: Any, most: float) -> A
     Parameters
     ----------
     near, sizes, members, starts
-        As for `grown_cells`.
+        As for `count_grown_cells`.
     most
         The most cells of the model.
     """
-    return _grown(near, sizes, members, starts, most, True) <= most
+    return _count_grown_cells(near, sizes, members, starts, most, True) <= most

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.mechanisms.graphical.elimination import Factor, eliminate
 from sfumato.mechanisms.graphical.junction import JunctionTree, Set
 
-__all__ = ["GraphicalModel", "stratified"]
+__all__ = ["GraphicalModel", "draw_stratified"]
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class GraphicalModel:
             given = np.zeros(rows, dtype=np.int64)
             for column in separator:
                 given = given * self.sizes[column] + codes[column]
-            drawn = stratified(table, given, generator)
+            drawn = draw_stratified(table, given, generator)
             # Looked up: dividing every row is slow.
             parts = np.unravel_index(np.arange(table.shape[1]), self.tree.shape(fresh))
             for column, part in zip(fresh, parts, strict=True):
@@ -128,7 +128,7 @@ class GraphicalModel:
         return codes.T
 
 
-def stratified(
+def draw_stratified(
     weights: Floats, given: NDArray[np.int64], generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Draw a code for each row from the row of `weights` that `given` names.
