@@ -59,5 +59,5 @@ def test_methods_under_names_of_their_own_take_further_parameters(run, tmp_path)
     wrong = run(*words, "--out", "p", "--orders", "1")
     assert "subgraphcount has no parameter 'orders'" in wrong.document["error"]["message"]
     keep = ("graph", "synthesize", "g.txt", "--nodes", "5", "--epsilon", "1", "--json")
-    keep += ("--no-report", "--keep", "degrees", "--mode", "sorted", "--out", "q")
-    assert run(*keep).document["parameters"]["mode"] == "sorted"
+    keep += ("--no-report", "--keep", "degrees", "--mechanism", "sorted", "--out", "q")
+    assert run(*keep).document["parameters"]["mechanism"] == "sorted"

@@ -93,7 +93,9 @@ def test_parameters_of_the_method_are_options_wherever_they_stand(run, patients)
     # Without --method those of the default are meant; naming tables makes that marginals.
     assert plan_of(run, patients, "--rounds", "2").code == 0
     assert plan_of(run, patients, "--repair=clip", "--ways", "1").code == 0
-    listed = plan_of(run, patients, "--method", "privbayes", "--cells=null", "--split", "0.25")
+    listed = plan_of(
+        run, patients, "--method", "privbayes", "--cells=null", "--network-share", "0.25"
+    )
     assert listed.code == 0
 
 
