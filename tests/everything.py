@@ -17,7 +17,7 @@ from typing import Any
 
 from sfumato.audit import canonical_pairs
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit import AUDITED, audited_name, subject_of
+from sfumato.cli.audit import subject_of
 from sfumato.privacy.method import InteractiveMethod, LocalMethod, Method
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive, _kinds
 from sfumato.privacy.registry import resolve
@@ -106,11 +106,7 @@ def _measuring(method: Any) -> set[str]:
 
 def _audited(name: str) -> bool:
     """Tell whether `sfumato audit` has something to try the method on."""
-    short = audited_name(name)
-    if AUDITED.get(short) != name:
-        return False
-    subject = subject_of(short, epsilon="1")
-    return bool(canonical_pairs(subject.public))
+    return name in METHODS and bool(canonical_pairs(subject_of(name, epsilon="1").public))
 
 
 def method_faults(method: Any) -> list[str]:

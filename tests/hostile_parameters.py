@@ -24,7 +24,7 @@ import numpy as np
 from sfumato import noise
 from sfumato.audit import canonical_pairs
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit import audited_name, subject_of
+from sfumato.cli.audit import subject_of
 from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
 from sfumato.local.questionnaire import Questionnaire
@@ -146,7 +146,7 @@ def method_subjects() -> list[Subject]:
 
 def method_subject(name: str) -> Subject:
     """Return a method of the catalogue, as `sfumato audit` tries it."""
-    example = subject_of(audited_name(name), epsilon="1")
+    example = subject_of(name, epsilon="1")
     return of_example(name, example.method, example.public, example.questions)
 
 

@@ -6,8 +6,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.methods import methods_for, short_name
+from sfumato.cli.methods import methods_for
 from sfumato.cli.points import DEFAULT, POINTS
+from sfumato.privacy.registry import command_name
 
 AXES = ("--axis", "longitude=3:7", "--axis", "latitude=50:54")
 SCHEMA = """\
@@ -48,7 +49,7 @@ def released(run, checkins):
 def test_every_method_for_points_is_offered_and_the_default_is_one_of_them():
     assert DEFAULT in POINTS.methods.values()
     assert methods_for("points") == POINTS.methods
-    assert short_name(DEFAULT) == "privtree"
+    assert command_name(DEFAULT) == "privtree"
 
 
 def test_a_schema_is_declared_without_data_and_read_back(run, tmp_path):

@@ -7,9 +7,8 @@ import sfumato as sf
 from sfumato import catalogue
 from sfumato.cli import table as table_commands
 from sfumato.cli.exits import ExitCode
-from sfumato.cli.methods import short_name
 from sfumato.cli.table import DEFAULT, TABLE
-from sfumato.privacy.registry import resolve
+from sfumato.privacy.registry import command_name, resolve
 from tests.tabular.fixed import FixedSynthesis
 
 
@@ -37,7 +36,7 @@ def test_every_method_of_the_catalogue_that_makes_a_release_is_offered():
 
 @pytest.mark.parametrize("name", sorted(TABLE.methods.values()))
 def test_every_offered_method_can_be_planned_or_says_what_it_needs(run, patients, name):
-    words = ("table", "plan", patients, "--epsilon", "1", "--method", short_name(name), "--json")
+    words = ("table", "plan", patients, "--epsilon", "1", "--method", command_name(name), "--json")
     told = run(*words)
     message = "" if told.code == 0 else told.document["error"]["message"]
     if told.code == ExitCode.USAGE and "needs --target" not in message:

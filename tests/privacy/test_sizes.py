@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.cli.audit import AUDITED, subject_of
+from sfumato.catalogue import METHODS
+from sfumato.cli.audit import subject_of
 from sfumato.data.graph_public import GraphPublic
 from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema
@@ -17,9 +18,9 @@ from sfumato.privacy.plan import RATES, Size
 from sfumato.regression.design import MOST_SUMS
 
 
-@pytest.mark.parametrize("short", AUDITED)
-def test_every_method_tells_what_it_is_made_of_or_why_it_is_small(short):
-    subject = subject_of(short, epsilon="1")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_tells_what_it_is_made_of_or_why_it_is_small(name):
+    subject = subject_of(name, epsilon="1")
     sizes = subject.method.plan(subject.public).sizes
     assert bool(sizes) != bool(subject.method.small)
     assert all(type(size.number) is int and size.what in RATES for size in sizes)

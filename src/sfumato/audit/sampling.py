@@ -227,10 +227,6 @@ def sample_loss(
     return max(results, key=lambda result: (result.excess, result.bound))
 
 
-#: The command line imports it under this name.
-audit = sample_loss
-
-
 class NotReproducible(ValueError):
     """A method asked something else on the very same data: it draws randomness of its own."""
 

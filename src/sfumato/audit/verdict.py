@@ -93,6 +93,16 @@ class Audit:
         return any(pair.refuted for pair in self.pairs)
 
     @property
+    def faults(self) -> list[tuple[str, str]]:
+        """What replay found wrong, each with the name of its pair."""
+        return [
+            (pair.replayed.pair, text)
+            for pair in self.pairs
+            if pair.replayed is not None
+            for text in pair.replayed.faults
+        ]
+
+    @property
     def telling(self) -> PairAudit:
         """The pair whose samples show the largest loss."""
         return max(self.pairs, key=lambda pair: pair.sampled.bound)
@@ -133,21 +143,15 @@ class Audit:
     def words(self) -> str:
         """Return what the audit showed, in plain words."""
         sampled, percent = self.telling.sampled, f"{100 * self.confidence:.6g} %"
-        faults = [
-            (pair.replayed.pair, text)
-            for pair in self.pairs
-            if pair.replayed is not None
-            for text in pair.replayed.faults
-        ]
         said = []
         if sampled.refuted:
             said.append(
                 f"REFUTED at {percent}: {sampled.claimed} is promised, and a loss of "
                 f"{self.largest:.4g} is shown on the pair '{sampled.pair}'"
             )
-        if faults:
-            pair, text = faults[0]
-            more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
+        if self.faults:
+            pair, text = self.faults[0]
+            more = f" ({len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
             said.append(f"REFUTED by replay on the pair '{pair}': {text}{more}")
         return "\n".join(said) or (
             f"not refuted at {percent}: the data are consistent with {sampled.claimed}; "

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,42 +13,28 @@ import typer
 
 from sfumato import catalogue
 from sfumato.cli.exits import ExitCode, Refusal
-from sfumato.cli.options import DeltaOption, RelationChoice
+from sfumato.cli.options import DeltaOption, RelationChoice, refuse_unwritable
 from sfumato.cli.screen import JsonOption, Screen, answering, write_json
+from sfumato.privacy.registry import command_name
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.audit.neighbours import Pair
     from sfumato.audit.replaying import ReplayFindings
-    from sfumato.audit.sampling import AuditResult
+    from sfumato.audit.verdict import Audit
     from sfumato.privacy.method import AnyMethod
 
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png")
 
 
-def audited_name(name: str) -> str:
-    """Return what the command calls a method: `table.PrivBayes` is `priv-bayes`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.partition(".")[2]).lower()
-
-
-#: Every method that can be audited: all of the catalogue, by their short names.
-AUDITED = {audited_name(name): name for name in catalogue.METHODS}
-
-if TYPE_CHECKING:
-
-    class MethodName(StrEnum):
-        """The methods that can be audited."""
-
-else:
-    MethodName = StrEnum(
-        "MethodName", {name.upper().replace("-", "_"): name for name in sorted(AUDITED)}
-    )
-
-
 def audit(
-    method: Annotated[MethodName, typer.Argument(metavar="METHOD", help="The method to try.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="The method to try.", autocompletion=lambda: sorted(_names())
+        ),
+    ],
     epsilon: Annotated[
         str, typer.Option(metavar="NUMBER", help="The promised loss; there is no default.")
     ],
@@ -83,18 +67,18 @@ def audit(
 ) -> None:
     """Try to refute a method's promise on made-up neighbours. Free: no private data are read."""
     with answering(as_json) as screen:
-        _check_picture(picture)
+        refuse_unwritable(picture, PICTURES, option="--picture")
         if not 0.5 <= confidence < 1:
             raise Refusal(ExitCode.USAGE, "--confidence must be at least 0.5 and less than 1")
         subject = subject_of(
-            method.value, epsilon=epsilon, delta=delta, relation=relation, max_rows=max_rows,
+            method, epsilon=epsilon, delta=delta, relation=relation, max_rows=max_rows,
             schema=schema,
         )  # fmt: skip
         outcome = _try(screen, subject, trials=trials, confidence=confidence, seed=seed)
         if picture is not None:
             from sfumato.audit.picture import save_picture
 
-            save_picture(outcome.telling.sampled, picture)
+            save_picture(outcome, picture)
         if as_json:
             drawn = None if picture is None else str(picture)
             write_json({"ok": not outcome.refuted, **outcome.to_json(), "picture": drawn})
@@ -123,8 +107,13 @@ class Subject:
     questions: list[Any] | None = None
 
 
+def _names() -> list[str]:
+    """Return every method of the catalogue, as commands call it."""
+    return [command_name(name) for name in catalogue.METHODS]
+
+
 def subject_of(
-    short: str,
+    called: str,
     *,
     epsilon: str,
     delta: str | None = None,
@@ -136,8 +125,8 @@ def subject_of(
 
     Parameters
     ----------
-    short
-        The short name of the method.
+    called
+        The name of the method; case and hyphens do not matter.
     epsilon, delta
         What it promises.
     relation, max_rows
@@ -147,9 +136,10 @@ def subject_of(
     """
     from sfumato.privacy.guarantee import Relation
     from sfumato.privacy.method import InteractiveMethod
-    from sfumato.privacy.registry import resolve
+    from sfumato.privacy.registry import find_method, resolve
 
-    method = resolve(AUDITED[short])
+    method = resolve(find_method(called, catalogue.METHODS))
+    short = command_name(method)
     if delta is not None and "delta" not in {field.name for field in fields(method)}:
         raise Refusal(ExitCode.USAGE, f"{short} promises a pure epsilon; leave --delta out")
     if schema is None:
@@ -189,131 +179,23 @@ def _declared(short: str, kind: str, schema: Path) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What was found on one pair."""
-
-    replayed: ReplayFindings
-    sampled: AuditResult
-
-    @property
-    def refuted(self) -> bool:
-        """Whether replay found a fault, or samples a larger loss than is promised."""
-        return self.sampled.refuted or not self.replayed.passed
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain document; an infinite loss is told as null."""
-        largest = self.replayed.largest
-        replayed = {
-            "claimed": self.replayed.claimed.to_json(),
-            "largest": largest if math.isfinite(largest) else None,
-            "faults": list(self.replayed.faults),
-        }
-        sampled = self.sampled.to_json()
-        pair = {"pair": sampled.pop("pair"), "refuted": self.refuted}
-        return {**pair, "replayed": replayed, "sampled": sampled}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was found on all pairs."""
-
-    subject: Subject
-    tried: list[Tried]
-    trials: int
-    confidence: float
-
-    @property
-    def refuted(self) -> bool:
-        """Whether any pair refutes the promise."""
-        return any(one.refuted for one in self.tried)
-
-    @property
-    def telling(self) -> Tried:
-        """The pair whose samples show the largest loss."""
-        return max(self.tried, key=lambda one: one.sampled.bound)
-
-    @property
-    def largest(self) -> float:
-        """The largest loss shown by samples; a loss is never negative."""
-        return max(self.telling.sampled.bound, 0.0)
-
-    def words(self) -> str:
-        """Return what the audit showed, in plain words."""
-        sampled, percent = self.telling.sampled, f"{100 * self.confidence:.6g} %"
-        faults = [(one.replayed.pair, text) for one in self.tried for text in one.replayed.faults]
-        said = []
-        if sampled.refuted:
-            said.append(
-                f"REFUTED at {percent}: {sampled.claimed} is promised, and a loss of "
-                f"{self.largest:.4g} is shown on the pair '{sampled.pair}'"
-            )
-        if faults:
-            pair, text = faults[0]
-            more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
-            said.append(f"REFUTED by replay on the pair '{pair}': {text}{more}")
-        return "\n".join(said) or (
-            f"not refuted at {percent}: the data are consistent with {sampled.claimed}; "
-            f"the largest loss shown is {self.largest:.2f}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain document."""
-        method, public = self.subject.method, self.subject.public
-        return {
-            "method": method.name,
-            "parameters": method.parameters(),
-            "claimed": method.loss().to_json(),
-            "unit": str(public.unit),
-            "contribution": public.contribution,
-            "relation": str(public.relation),
-            "trials": self.trials,
-            "confidence": self.confidence,
-            "pairs": [one.to_json() for one in self.tried],
-            "refuted": self.refuted,
-            "largest": self.largest,
-            "words": self.words(),
-        }
-
-
-def _check_picture(picture: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be written."""
-    if picture is None:
-        return
-    if picture.suffix.lower() not in PICTURES:
-        raise Refusal(ExitCode.USAGE, f"--picture ends in .svg or .png; got {picture.name}")
-    if not picture.parent.is_dir():
-        raise Refusal(ExitCode.USAGE, f"there is no folder {picture.parent} for the picture")
-
-
 def _try(
     screen: Screen, subject: Subject, *, trials: int, confidence: float, seed: int | None
-) -> Outcome:
-    """Replay and sample every canonical pair.
-
-    The pairs share the risk, so that one false refutation among all is as unlikely as is said.
-    """
+) -> Audit:
+    """Replay and sample every canonical pair."""
     from sfumato.audit.neighbours import canonical_pairs
-    from sfumato.audit.replaying import examine
-    from sfumato.audit.sampling import audit as sample
+    from sfumato.audit.verdict import Audit, audit_pairs
 
-    pairs: list[Pair] = canonical_pairs(subject.public)
-    each = 1 - (1 - confidence) / len(pairs)
+    pairs = canonical_pairs(subject.public)
+    found = audit_pairs(
+        subject.method, pairs,
+        trials=trials, confidence=confidence, questions=subject.questions, seed=seed,
+    )  # fmt: skip
     tried = []
     for number, pair in enumerate(pairs):
         with _telling(screen, f"pair {number + 1} of {len(pairs)}, {pair.name}"):
-            replayed = examine(subject.method, pair, questions=subject.questions)
-            sampled = sample(
-                subject.method,
-                pair,
-                trials=trials,
-                confidence=each,
-                questions=subject.questions,
-                # Another stream for every pair: equal noise would make equal samples.
-                seed=None if seed is None else 1000 * seed + number,
-            )
-        tried.append(Tried(replayed, sampled))
-    return Outcome(subject, tried, trials, confidence)
+            tried.append(next(found))
+    return Audit(subject.method, subject.public, tuple(tried), trials, confidence)
 
 
 @contextmanager
@@ -339,13 +221,13 @@ def _telling(screen: Screen, which: str) -> Iterator[None]:
         bar.stop()
 
 
-def _show(console: Console, outcome: Outcome, picture: Path | None) -> None:
+def _show(console: Console, outcome: Audit, picture: Path | None) -> None:
     """Print the pairs and what they show."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    method, public = outcome.subject.method, outcome.subject.public
+    method, public = outcome.method, outcome.public
     wrap = not console.is_terminal
     console.print(
         f"Audit of {method.name}: {method.loss()} for one {public.unit}, {public.relation}; "
@@ -358,18 +240,17 @@ def _show(console: Console, outcome: Outcome, picture: Path | None) -> None:
     grid.add_column("largest loss of a transcript")
     grid.add_column("shown by samples", justify="right")
     grid.add_column("verdict")
-    for one in outcome.tried:
+    for one in outcome.pairs:
         style = "bold red" if one.refuted else "green"
         verdict = "REFUTED" if one.refuted else "not refuted"
         shown = f"{max(one.sampled.bound, 0.0):.3f}"
         grid.add_row(
-            one.replayed.pair, str(method.loss()), _exactly(one.replayed), shown,
+            one.sampled.pair, str(method.loss()), _exactly(one.replayed), shown,
             Text(verdict, style=style),
         )  # fmt: skip
     console.print(grid)
-    for one in outcome.tried:
-        for text in one.replayed.faults:
-            console.print(f"{one.replayed.pair}: {text}", soft_wrap=wrap, style="red")
+    for pair, text in outcome.faults:
+        console.print(f"{pair}: {text}", soft_wrap=wrap, style="red")
     console.print(outcome.words(), soft_wrap=wrap, style="bold")
     console.print(
         f"An audit can refute a promise and never prove one; the proof is docs/proofs/"
@@ -381,7 +262,9 @@ def _show(console: Console, outcome: Outcome, picture: Path | None) -> None:
         console.print(f"Picture of the pair '{outcome.telling.sampled.pair}': {picture}")
 
 
-def _exactly(replayed: ReplayFindings) -> str:
+def _exactly(replayed: ReplayFindings | None) -> str:
     """Return the largest loss of a transcript beside what is promised in its measure."""
+    if replayed is None:
+        return "—"
     figure = "∞" if math.isinf(replayed.largest) else f"{replayed.largest:.6g}"
     return f"{figure} of {replayed.claimed}"

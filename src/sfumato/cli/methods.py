@@ -23,6 +23,7 @@ from sfumato import catalogue
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import refuse_extreme
 from sfumato.cli.screen import JsonOption, answering, print_table
+from sfumato.privacy.registry import command_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
 
 #: What the names of derived options begin with among the values of a command.
 DERIVED = "parameter_"
-
-
-def short_name(name: str) -> str:
-    """Return what the command line calls a method: `table.PrivBayes` is `privbayes`."""
-    return name.partition(".")[2].lower()
 
 
 def methods_for(kind: str, *, besides: Collection[str] = ()) -> dict[str, str]:
@@ -50,7 +46,7 @@ def methods_for(kind: str, *, besides: Collection[str] = ()) -> dict[str, str]:
         Those that are not offered.
     """
     return {
-        short_name(name): name
+        command_name(name): name
         for name in sorted(catalogue.METHODS)
         if name.startswith(f"{kind}.") and name not in besides
     }
@@ -100,14 +96,14 @@ def choose_method(
     if unknown:
         raise Refusal(
             ExitCode.USAGE,
-            f"{_flag(unknown[0])} does not apply to --method {short_name(name)}; `sfumato {group} "
-            f"methods {short_name(name)}` lists its parameters",
+            f"{_flag(unknown[0])} does not apply to --method {command_name(name)}; "
+            f"`sfumato {group} methods {command_name(name)}` lists its parameters",
         )
     missing = [item.name for item in fields(method) if _required(item) and item.name not in options]
     if missing:
         raise Refusal(
             ExitCode.USAGE,
-            f"--method {short_name(name)} needs {_flag(missing[0])}; it has no default",
+            f"--method {command_name(name)} needs {_flag(missing[0])}; it has no default",
         )
     recipe: AnyMethod = method(**options)
     recipe.check(public)
@@ -273,7 +269,7 @@ class MethodCommand(TyperCommand):
             words = [word for option in command.params for word in _words(option)]
             wrong = next((word for word in unknown if word not in words), None)
             if wrong is not None:
-                short = short_name(self._method(named, typed))
+                short = command_name(self._method(named, typed))
                 lists = f"; `sfumato {group} methods {short}` lists its parameters"
                 near = _suggestion(wrong, words) or lists
                 parameter = wrong[2:].replace("-", "_")
@@ -306,7 +302,7 @@ class MethodCommand(TyperCommand):
         name = self._method(named, typed)
         own = {"epsilon", *(item.name for item in fields(self.order.recipe.parameters))}
         derived = [
-            _derived_option(facts, short_name(name))
+            _derived_option(facts, command_name(name))
             for facts in parameters_of(name, self.order.kind.reserved)
             if facts.name not in own
         ]
@@ -396,7 +392,7 @@ def methods_command(kind: Kind) -> Callable[..., None]:
 def _show_parameters(console: Console, name: str, own: list[ParameterFacts]) -> None:
     """Print a method and its parameters."""
     wrap = not console.is_terminal
-    console.print(f"{short_name(name)}: {_summary(name)}", soft_wrap=wrap)
+    console.print(f"{command_name(name)}: {_summary(name)}", soft_wrap=wrap)
     for facts in own:
         console.print()
         flag = f"{facts.option}, --no-{facts.option[2:]}" if facts.flag else facts.option

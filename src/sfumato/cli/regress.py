@@ -13,9 +13,9 @@ from sfumato import catalogue
 from sfumato.cli import regress_predict, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.kind import Kind, Recipe, add_commands
-from sfumato.cli.methods import short_name
 from sfumato.cli.options import DeltaOption
 from sfumato.cli.screen import print_table
+from sfumato.privacy.registry import command_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,9 +104,9 @@ def _show_coefficients(console: Console, made: RegressionModel) -> None:
 
 REGRESS = Kind(
     name="regress",
-    methods={short_name(name): name for name in REGRESSIONS if name not in BESIDES},
-    method_help=f"How the model is fitted; {short_name(DEFAULT)} by default, and "
-    f"{short_name(LOGISTIC)} with --positive.",
+    methods={command_name(name): name for name in REGRESSIONS if name not in BESIDES},
+    method_help=f"How the model is fitted; {command_name(DEFAULT)} by default, and "
+    f"{command_name(LOGISTIC)} with --positive.",
     recipe=Recipe(default=_default, parameters=RegressParameters, read=_read),
     options=table_schema.SchemaOptions,
     reading=table_schema.ReadingOptions,
