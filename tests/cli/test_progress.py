@@ -1,6 +1,7 @@
 import io
 import time
 
+import pytest
 from rich.console import Console
 
 from sfumato.cli import progress
@@ -23,10 +24,20 @@ def test_long_work_shows_a_bar_with_its_words(monkeypatch):
     assert "adding <noise> [bold]" in work(terminal(), 0.4)
 
 
-def test_short_work_shows_nothing():
+def test_short_work_shows_nothing(monkeypatch):
+    monkeypatch.setattr(progress, "was_compiled", lambda: True)
     assert work(terminal(), 0.0) == ""
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     assert work(Console(file=io.StringIO(), force_terminal=False), 0.1) == ""
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_first_run_on_a_machine_says_that_code_is_compiled(kept, monkeypatch, tmp_path):
+    if kept:
+        (tmp_path / "noise").mkdir()
+        (tmp_path / "noise" / "_kernels.throw-64.py311.nbi").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert ("compiled once" in work(terminal(), 0)) is not kept

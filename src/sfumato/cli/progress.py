@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import sfumato
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.progress import listening
 
@@ -66,6 +69,13 @@ class DelayedBar:
             self._progress.stop()
 
 
+def was_compiled() -> bool:
+    """Tell whether Numba has kept compiled code of this package on this machine."""
+    beside = Path(sfumato.__file__).parent / "noise" / "__pycache__"
+    kept = os.environ.get("NUMBA_CACHE_DIR") or beside
+    return any(Path(kept).rglob("_kernels.*.nbi"))
+
+
 @contextmanager
 def show_progress(what: str, console: Console) -> Iterator[None]:
     """Show the progress of a block of work.
@@ -80,6 +90,11 @@ def show_progress(what: str, console: Console) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
+    if not was_compiled():
+        console.print(
+            "First run on this machine: numerical code is compiled once, which takes about 20 s.",
+            style="dim",
+        )
     bar = DelayedBar(what, console)
     bar.start()
     try:
