@@ -20,8 +20,8 @@ __all__ = sorted([*PUBLIC_NAMES, "__version__"])
 
 def __getattr__(name: str) -> Any:
     """Import a public name or a package when it is first used."""
-    # The package audit is callable and stands for its function, once it is imported.
-    if name in PACKAGES and name not in PUBLIC_NAMES:
+    # The package audit is callable: it stands for its function, too.
+    if name in PACKAGES:
         return import_module(f"sfumato.{name}")
     return load_name("sfumato", PUBLIC_NAMES, name)
 

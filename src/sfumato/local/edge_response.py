@@ -145,7 +145,7 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
     >>> survey = EdgeResponse(epsilon=3, nodes=4)
     >>> lists = [[1, 2], [0, 2], [0, 1, 3], [2]]
     >>> reports = [survey.perturb((node, known)) for node, known in enumerate(lists)]
-    >>> estimates = survey.gathered(reports)
+    >>> estimates = survey.gather_reports(reports)
     >>> round(estimates.edges.deviation, 3)
     0.575
     """
