@@ -84,6 +84,10 @@ def without_values(
         return action()
     except failures:
         pass
+    except BaseException as failure:
+        # Damaged input can make the Rust code of Polars panic, which is no `Exception`.
+        if type(failure).__name__ != "PanicException":
+            raise
     raise DataError(problem())
 
 

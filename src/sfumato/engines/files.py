@@ -161,14 +161,8 @@ class TableFile:
     def _parquet_types(self) -> dict[str, Any]:
         import polars as pl
 
-        try:
-            with self.path.open("rb") as file:
-                return dict(pl.read_parquet_schema(file))
-        except BaseException as failure:
-            # Older versions of Polars panic where they do not know a type.
-            if type(failure).__name__ != "PanicException":
-                raise
-        raise OSError("a column has a type that Polars does not know")
+        with self.path.open("rb") as file:
+            return dict(pl.read_parquet_schema(file))
 
     def _header(self) -> list[str]:
         with self._text() as lines:
