@@ -56,34 +56,35 @@ USUAL_CAP = {2: 100, 3: 12}
 
 @dataclass(frozen=True, kw_only=True)
 class DKGraph(Method[Graph, SyntheticGraph]):
-    """Release synthetic graphs with about the degrees or the joint degrees of a private graph.
+    """Release synthetic graphs that approximate the degrees or joint degrees of a private graph.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     order
-        What is kept: 1 the degrees, 2 also how many edges join nodes of few and of many edges, 3
-        also wedges and triangles (experimental).
+        What is preserved. 1: the degrees. 2: also the joint degrees, the number of edges between
+        nodes of any two degrees. 3: also wedges and triangles (experimental).
     mechanism
-        How it is measured. Order 1: `"sorted"`, the degrees in order, or `"histogram"`. Order 2:
-        `"grouped"`, edges between groups of nodes of about the same degree, or `"smooth"`, every
-        two degrees. Order 3: `"smooth"`. By default the first that is named.
+        What is measured. Order 1: `"sorted"` (the sorted degrees) or `"histogram"` (the number of
+        nodes of each degree). Order 2: `"grouped"` (edges between groups of nodes of similar
+        degree) or `"smooth"` (edges between any two degrees). Order 3: `"smooth"`. `"auto"` picks
+        the first one listed for the order.
     delta
-        Needed by the smooth mechanisms, and by them alone.
+        Required by the smooth mechanisms, refused by the others.
     cap
-        For histograms and smooth mechanisms: nodes with more edges count as having so many. By
-        default what there can be, 100 or 12.
+        For `"histogram"` and `"smooth"`: a larger degree counts as this degree. Default: the
+        largest possible degree (histogram), 100 (order 2), 12 (order 3).
     degree_share
-        The share of ε for the degrees: 9/10 in `"sorted"` and `"histogram"` (the rest counts the
-        edges), 3/4 in `"grouped"` (the rest counts edges between groups).
+        Share of ε for the degrees. Default: 9/10 for `"sorted"` and `"histogram"` (the rest is for
+        the number of edges), 3/4 for `"grouped"` (the rest is for edges between groups).
     groups
-        The most groups of the mechanism `"grouped"`.
+        Largest number of groups for the mechanism `"grouped"`.
     variant
-        `"published"` is DP-1K (order 1) or DP-2K (order 2) as printed, with noise on the degrees
-        that occur and on no others.
+        `"published"` is DP-1K (order 1) or DP-2K (order 2) as printed. It adds noise only to
+        degrees that occur, so it is not private.
     accept_unproven
-        Needed for the published variant, which is not private.
+        Must be true for the published variant, which is not private.
 
     Notes
     -----

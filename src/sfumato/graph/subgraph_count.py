@@ -49,37 +49,38 @@ SLIDE = Fraction(3, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class SubgraphCount(Method[Graph, NumberRelease]):
-    """Release how many subgraphs of a shape a graph has.
+    """Release the number of subgraphs of a given shape.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     shape
-        `"triangle"`, `"star"` (a node with k neighbours), `"clique"` (k nodes all joined) or
-        `"k-triangle"` (k triangles on one edge).
+        `"triangle"`, `"star"` (a node with k neighbours), `"clique"` (k pairwise adjacent nodes) or
+        `"k-triangle"` (k triangles that share an edge).
     k
         The size of a star, clique or k-triangle.
     mechanism
-        `"ladder"`, `"smooth"` (Cauchy noise on a smooth bound; triangles and stars), `"laplace"`
-        (noise of the global sensitivity), `"noisy-ls"` (noise of the local sensitivity, itself told
-        with noise; costs δ and tells its margin), `"recursive"` (no edge counts for more than a
-        limit that is chosen privately; small graphs), or `"auto"`, one of the first two.
+        `"ladder"`: the ladder mechanism. `"smooth"`: Cauchy noise scaled to the smooth sensitivity;
+        triangles and stars only. `"laplace"`: noise scaled to the global sensitivity. `"noisy-ls"`:
+        noise scaled to a noisy local sensitivity; requires delta, and the release includes its
+        error margin. `"recursive"`: the contribution of each edge is limited, and the limit is
+        chosen privately; small graphs only. `"auto"`: one of the first two.
     delta
-        The probability that noise of the local sensitivity is too small; for `"noisy-ls"` only. It
-        should be far below one over the number of edges.
+        For `"noisy-ls"` only: the probability that the noise is too small. It should be far below 1
+        divided by the number of edges.
     rungs
-        For cliques, `"tight"` or the wider `"paper"` ladder.
+        Ladder for cliques: `"tight"`, or the wider one of the `"paper"`.
     variant
-        `"published"` is the printed k-triangle ladder, whose proof fails for k = 3, 4 and 5; and
-        smooth noise with the printed constants, which use up a third of ε only.
+        `"published"`: the k-triangle ladder as printed, whose proof fails for k = 3, 4 and 5, or
+        smooth noise with the printed constants, which use only a third of ε.
     accept_unproven
-        Needed for a published ladder whose proof fails.
+        Must be true for a published ladder whose proof fails.
 
     Notes
     -----
-    Privacy: a count changes between neighbours by at most what its ladder or smooth bound says;
-    both are proved for one edge added or removed (docs/proofs/subgraph-counts.md).
+    Privacy: between neighbours a count changes by at most its ladder or smooth bound; both are
+    proved for one edge added or removed (docs/proofs/subgraph-counts.md).
     """
 
     kind: ClassVar[str] = "graph"

@@ -126,19 +126,20 @@ class OwnNeighbours:
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
-    """Collect a graph from the people in it without ever learning a true edge.
+    """Collect a graph from its members by randomised response; true edges are never sent.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one edge; a whole list of neighbours hides behind (nodes − 1)·ε only.
+        Privacy loss for one edge. The loss for a whole list of neighbours is up to (nodes − 1)·ε.
     nodes
-        How many people there are; each has a public number from 0 on.
+        Number of people. Each person has a public number, starting from 0.
 
     Notes
     -----
-    Privacy: every pair is told once, by the node with the lower number, truly with probability
-    e^ε/(1 + e^ε); one edge changes one bit of one report (docs/proofs/graph-collection.md).
+    Privacy: every pair is reported once, by the node with the lower number, truthfully with
+    probability e^ε/(1 + e^ε); one edge changes one bit of one report
+    (docs/proofs/graph-collection.md).
 
     Examples
     --------

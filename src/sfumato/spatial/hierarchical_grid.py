@@ -38,16 +38,17 @@ class HierarchicalGrid(SpatialMethod):
     epsilon
         Privacy loss for one unit of the points (point or person); every level gets the same share.
     fan_out
-        Into how many parts a level cuts every axis of a cell of the level before. By default 8 in
-        two dimensions, 64 in one, and as many in more as keep the finest grid below 2^20 cells.
+        Number of parts into which each level divides every axis of a cell. Default: 64 in one
+        dimension, 8 in two, and in more the largest number that keeps the finest grid below 2^20
+        cells.
     levels
-        How many grids there are; 3 by default, or fewer in more than six dimensions. The whole
-        domain is not counted again.
+        Number of grids. Default: 3, or fewer in more than six dimensions. The whole domain is not
+        counted as a grid.
 
     Notes
     -----
-    Privacy: a point falls into one cell of each grid, so that as many counts as there are levels
-    change by 1 (docs/proofs/hierarchical-grid.md).
+    Privacy: a point falls into one cell of each grid, so it changes one count per level by 1
+    (docs/proofs/hierarchical-grid.md).
 
     References
     ----------

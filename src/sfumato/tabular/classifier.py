@@ -166,16 +166,16 @@ def _list_labels(labels: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyingMethod(Method[Table, Classifier]):
-    """Release a rule that guesses one column from the others.
+    """Release a rule that predicts one column from the others.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is guessed.
+        The column to predict.
     positive
-        The values of it that count as positive; the others count as negative.
+        The values of the target that are positive; all others are negative.
     """
 
     kind: ClassVar[str] = "table"

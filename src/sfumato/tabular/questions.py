@@ -109,14 +109,14 @@ class Answers(Release):
 
 @dataclass(frozen=True, kw_only=True)
 class Questions(InteractiveMethod[Table, Answers]):
-    """Answer counting questions inside one booked total.
+    """Answer counting queries one at a time within a fixed total budget.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one unit of the table, for all answers together.
+        Total privacy loss of all answers, for one unit of the table (row or person).
     questions
-        How many questions may be asked; each gets the same share.
+        Maximum number of queries. Each gets the same share of epsilon.
 
     Notes
     -----

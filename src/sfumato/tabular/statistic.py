@@ -29,7 +29,7 @@ __all__ = ["TableStatistic"]
 
 @dataclass(frozen=True, kw_only=True)
 class TableStatistic(FormulaMethod[Table]):
-    """Release a statistic of a table that is written as a formula.
+    """Release a table statistic given as a formula.
 
     Parameters
     ----------
@@ -42,13 +42,14 @@ class TableStatistic(FormulaMethod[Table]):
         of numbers (a bin counts as its middle), or `total(age, sex, 'f')`; `known(age)`, the rows
         with a value there; `counts(sex)`, the vector of how often each value occurs.
     split
-        How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
+        How ε is split over the units: `"equal"`, `"optimal"` (for the values in `guess`), or a
+        dictionary of weights by unit.
     guess
-        Public guesses at the values of the units, made without looking at the table.
+        Public guesses of the values of the units. They must not be derived from the private table.
     floor
-        The least a denominator may be; denominators are taken to be positive.
+        Smallest allowed denominator. Denominators are assumed to be positive.
     between
-        A public range that the value is moved into.
+        A public range to which the value is clipped.
 
     Notes
     -----
