@@ -111,15 +111,17 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         super().__post_init__()
         if self.mechanism not in ("auto", *MODES[self.order]):
             raise ValueError(
-                f"order {self.order} is measured by {' or '.join(map(repr, MODES[self.order]))}; "
-                f"got mechanism = {self.mechanism!r}"
+                f"mechanism of order {self.order} must be "
+                f"{' or '.join(map(repr, MODES[self.order]))}; got {self.mechanism!r}"
             )
         self._check_variant()
         needs_delta = self._chosen == "smooth" or (self._published and self.order == 2)
         if needs_delta and self.delta is None:
-            raise ValueError("noise that follows the graph costs a delta as well; say delta=…")
+            raise ValueError(
+                "the noise scale of this mechanism is private, which requires delta; pass delta=…"
+            )
         if not needs_delta and self.delta is not None:
-            raise ValueError(f"the mode {self._chosen!r} has a pure loss; leave delta out")
+            raise ValueError(f"mechanism {self._chosen!r} has a pure privacy loss; leave delta out")
         self._refuse_idle("cap", self._chosen in ("histogram", "smooth"))
         self._refuse_idle("degree_share", self._chosen in DEGREE_SHARE)
         self._refuse_idle("groups", self._chosen == "grouped")
@@ -128,18 +130,18 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         if not self._published:
             return
         if self.order == 3 or self.mechanism != "auto":
-            raise ValueError("the published variant is of order 1 or 2, and has no other mode")
+            raise ValueError("the published variant needs order 1 or 2, and mechanism 'auto'")
         if not self.accept_unproven:
             raise ValueError(
-                f"the published DP-{self.order}K is not private: it tells which degrees occur; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                f"the published DP-{self.order}K is not private: it reveals which degrees occur; "
+                "use variant='proved', or set accept_unproven=True for a comparison without a "
+                "privacy guarantee"
             )
 
     def _refuse_idle(self, name: str, used: bool) -> None:
         """Refuse a parameter that would make no difference."""
         if getattr(self, name) is not None and not used:
-            raise ValueError(f"{name} is of no use in the mode {self._chosen!r}; leave it out")
+            raise ValueError(f"{name} has no effect with mechanism {self._chosen!r}; leave it out")
 
     @property
     def _published(self) -> bool:
@@ -374,8 +376,8 @@ def require_bins(bins: int, cap: int, most: int) -> None:
     """Raise where a cap makes more bins than are measured; `most` is the largest that does not."""
     if bins > MOST_BINS:
         raise ValueError(
-            f"at most {MOST_BINS:,} bins are measured, all of them with noise; cap = {cap} needs "
-            f"{bins:,}; choose a cap of at most {most}"
+            f"cap = {cap} needs {bins:,} bins; at most {MOST_BINS:,} are allowed; choose a cap of "
+            f"at most {most}"
         )
 
 

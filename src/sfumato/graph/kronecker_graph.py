@@ -444,12 +444,13 @@ class Initiator:
     def __post_init__(self) -> None:
         if not (0 <= self.c <= self.a <= 1 and 0 <= self.b <= 1):
             raise ValueError(
-                "the entries of an initiator lie between 0 and 1, a not below c; got "
-                f"a = {self.a}, b = {self.b}, c = {self.c}"
+                "the entries of an initiator must lie between 0 and 1, with a at least c; got a = "
+                f"{self.a}, b = {self.b}, c = {self.c}"
             )
         if type(self.power) is not int or not 0 <= self.power <= 24:
             raise ValueError(
-                f"the power of an initiator is a whole number to 24; got {self.power!r}"
+                "the power of an initiator must be a whole number of at most 24; got "
+                f"{self.power!r}"
             )
 
     @property

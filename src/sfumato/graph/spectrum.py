@@ -103,18 +103,16 @@ class Spectrum(Method[Graph, SpectrumRelease]):
                 f"variant of the mechanism {self._chosen!r} must be {words}; got {self.variant!r}"
             )
         if self.delta is not None and self._chosen != "lnpp":
-            raise ValueError(
-                f"the mechanism {self._chosen!r} promises a pure epsilon; leave delta out"
-            )
+            raise ValueError(f"mechanism {self._chosen!r} has a pure privacy loss; leave delta out")
         if self._variant == "ptr" and self.delta is None:
-            raise ValueError("variant='ptr' promises epsilon but for a probability delta: give one")
+            raise ValueError("variant='ptr' has an (epsilon, delta) guarantee; pass delta=…")
         if self.delta is not None and self._variant != "ptr":
-            raise ValueError(f"variant={self.variant!r} promises a pure epsilon; leave delta out")
+            raise ValueError(f"variant={self.variant!r} has a pure privacy loss; leave delta out")
         if not self._mechanism(1).proved and not self.accept_unproven:
             raise ValueError(
                 f"variant={self.variant!r} of {self._chosen} is not proved to be private; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                "variant='proved', or set accept_unproven=True for a comparison without a privacy "
+                "guarantee"
             )
 
     @property

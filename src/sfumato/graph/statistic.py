@@ -94,11 +94,11 @@ class GraphStatistic(FormulaMethod[Graph]):
         super().check(public)
         units = self._term(public, self.expression).units
         if self.delta is not None and not any(unit.statistic.needs_delta for unit in units):
-            raise ValueError("no unit of this formula costs a delta; leave it out")
+            raise ValueError("no unit of this formula uses delta; leave delta out")
         if self.standard_error and all(plan.scale is None for plan in self._plans(public)):
             raise ValueError(
-                "every noise of this formula has a public size, so that its standard error is told "
-                "anyway; leave standard_error out"
+                "all noise scales of this formula are public, so the release includes its "
+                "standard error anyway; leave standard_error out"
             )
 
     @property

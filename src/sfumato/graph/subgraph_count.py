@@ -99,22 +99,22 @@ class SubgraphCount(Method[Graph, NumberRelease]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k is None and self.shape != "triangle":
-            raise ValueError(f"say how large: k of a {self.shape}")
+            raise ValueError(f"a {self.shape} needs its size; pass k=…")
         shape = self._shape
         if self.mechanism == "smooth" and not self._exact:
             raise ValueError(
-                "smooth noise needs the local sensitivity at every distance, which is known for "
-                f"triangles and stars; use the ladder for {shape.words}"
+                "mechanism='smooth' is for triangles and stars, whose local sensitivity is known "
+                f"at every distance; use mechanism='ladder' for {shape.words}"
             )
         if (self.mechanism == "noisy-ls") != (self.delta is not None):
             raise ValueError(
-                "mechanism='noisy-ls' and delta=… belong together: its noise is too small with a "
-                "probability of delta, and no other mechanism here fails"
+                "mechanism='noisy-ls' requires delta=…, the probability that its noise is too "
+                "small; the other mechanisms have a pure privacy loss, so leave delta out for them"
             )
         if not self._proved and not self.accept_unproven:
             raise ValueError(
                 f"the published bound for {shape.words} is not private; use variant='proved', or "
-                "set accept_unproven=True for a comparison that promises nothing"
+                "set accept_unproven=True for a comparison without a privacy guarantee"
             )
 
     @property
@@ -157,8 +157,8 @@ class SubgraphCount(Method[Graph, NumberRelease]):
             if cap / self._epsilon(public) > LARGEST_SCALE:
                 raise ValueError(
                     f"{self._shape.words} on {public.nodes} nodes have a global sensitivity of "
-                    f"about 2**{cap.bit_length()}: plain noise of that scale says nothing; use "
-                    "the ladder"
+                    f"about 2**{cap.bit_length()}: noise of that scale would hide the count; use "
+                    "mechanism='ladder'"
                 )
         elif self.chosen(public) == "noisy-ls":
             NoisyCount.require(self._shape, public, self._epsilon(public))

@@ -85,9 +85,9 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         super().__post_init__()
         if self.variant == "published" and not self.accept_unproven:
             raise ValueError(
-                "variant='published' tells the true number of edges and is not private; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                "variant='published' releases the true number of edges and is not private; use "
+                "variant='proved', or set accept_unproven=True for a comparison without a privacy "
+                "guarantee"
             )
 
     @property
@@ -107,8 +107,7 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         super().check(public)
         if public.nodes > MOST_DENSE:
             raise ValueError(
-                f"a graph is collected pair by pair for at most {MOST_DENSE:,} nodes; got "
-                f"{public.nodes:,}"
+                f"GraphCollection is for at most {MOST_DENSE:,} nodes; got {public.nodes:,}"
             )
         self.primitive(public).require_feasible()
 

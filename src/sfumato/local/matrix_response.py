@@ -72,7 +72,7 @@ class MatrixDesign(Design):
     @property
     def p(self) -> Fraction:
         """Refuse: it differs from answer to answer."""
-        raise ValueError("a design matrix has no p and q, which are the same for all; see matrix")
+        raise ValueError("a design matrix has no common p and q; use matrix")
 
     @property
     def q(self) -> Fraction:
@@ -118,7 +118,7 @@ class MatrixDesign(Design):
 
     def variance(self, share: float | Fraction, n: int) -> Variances:
         """Refuse: it needs the shares of all answers."""
-        raise ValueError("the variance of a design matrix needs all shares; see variances")
+        raise ValueError("the variance of a design matrix depends on all shares; use variances")
 
     def variances(self, shares: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the variances of all estimated shares, for the sample and for the population."""
@@ -179,7 +179,9 @@ class MatrixResponse(MatrixDesign):
             self._weights()
         except ValueError:
             cost = epsilon_of(self.matrix_rows)
-            raise ValueError(f"the matrix costs {cost:.6g}, which is more than epsilon") from None
+            raise ValueError(
+                f"the privacy loss of the matrix is {cost:.6g}, which exceeds epsilon"
+            ) from None
         super().__post_init__()
 
     def _weights(self) -> tuple[tuple[int, ...], ...]:

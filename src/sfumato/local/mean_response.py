@@ -153,7 +153,7 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
 
         compact = reports if isinstance(reports, Reports) else self.encode(reports)
         if compact.design != self:
-            raise ValueError("the reports were made by another design than the one that counts")
+            raise ValueError("the reports were made by another design")
         sums = np.array([0, 0], dtype=object)
         for start in range(0, len(compact), BLOCK):
             part = np.zeros(2, dtype=np.int64)

@@ -136,18 +136,18 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
         super().__post_init__()
         if self.how == "joint" and prod(self.public.sizes) > MOST_COMBINATIONS:
             raise ValueError(
-                f"how='joint' takes at most {MOST_COMBINATIONS:,} combinations of answers; these "
-                f"are {prod(self.public.sizes):,}"
+                f"how='joint' allows at most {MOST_COMBINATIONS:,} combinations of answers; got "
+                f"{prod(self.public.sizes):,}"
             )
         if self.how in ("auto", "joint") and self.design == "LocalHash":
             raise ValueError(
-                "the variance of sums over combinations is not known for LocalHash; collect "
-                "jointly with another design, or with how='split' or 'sample'"
+                "LocalHash does not support how='joint' or 'auto', as the variance of sums over "
+                "combinations is not known; use another design, or how='split' or 'sample'"
             )
         if self.how == "sample" and self.tables:
             raise ValueError(
-                "how='sample' tells one answer of each person, so no table of several questions "
-                "can be made; use 'split' or 'joint'"
+                "how='sample' collects one answer per person, so tables of several questions "
+                "cannot be estimated; use how='split' or 'joint'"
             )
 
     @property

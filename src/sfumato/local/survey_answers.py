@@ -157,7 +157,10 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         super().__post_init__()
         total = sum((item.epsilon for item in self.asked), Fraction(0))
         if total != Fraction(self.epsilon):
-            raise ValueError(f"the reports cost {total} together; got epsilon = {self.epsilon}")
+            raise ValueError(
+                f"epsilon must be the total privacy loss of the reports, {total}; got "
+                f"{self.epsilon}"
+            )
 
     @classmethod
     def to(cls, items: tuple[Item, ...]) -> SurveyAnswers:
@@ -186,7 +189,7 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         """Raise where other questions were answered."""
         super().check(public)
         if public != self.public:
-            raise ValueError("these are answers to other questions than those of the survey")
+            raise ValueError("the answers are for other questions than those of the survey")
 
     def plan(self, public: RespondentPublic) -> Plan:
         """Return what each report costs."""

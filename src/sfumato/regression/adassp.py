@@ -85,8 +85,8 @@ class AdaSSPEstimator:
         _, noise = self.noise(setting)
         if noise.mu_squared > limit.mu_squared:
             raise ValueError(
-                "the published constants spend more than this epsilon and delta; use the variant "
-                "'tight'"
+                "the privacy loss of the published constants exceeds this epsilon and delta; use "
+                "variant='tight'"
             )
 
     def noise(self, setting: Setting) -> tuple[MomentNoise, NormalNoise]:
@@ -225,9 +225,7 @@ class AdaSSP(LinearMethod):
             return AdaSSPEstimator(ridge=ridge, balance=balance)
         _, relation = self.record_budget(public)
         if public.contribution > 1 or relation is not Relation.ADD_REMOVE:
-            raise ValueError(
-                "the published variant is for one row added or removed; use the variant 'tight'"
-            )
+            raise ValueError("the published variant is for add/remove; use variant='tight'")
         logarithm = math.log(6 / float(Fraction(self.delta)))
         deviation = 3 * math.sqrt(logarithm) / float(Fraction(self.epsilon))
         return AdaSSPEstimator(ridge=ridge, balance=1.0, deviation=deviation)

@@ -77,7 +77,7 @@ class KNormRegression(LinearMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta is not None:
-            raise ValueError("delta must be None: K-norm noise gives a pure guarantee without it")
+            raise ValueError("K-norm noise has a pure privacy loss; leave delta out")
 
     def estimator(self, public: TablePublic) -> Estimator:
         """Return K-norm noise with second moments guessed from the schema, or measured."""

@@ -150,7 +150,7 @@ class ManyResponses(Method[Table, RegressionModels]):
         super().check(public)
         if len(self.targets) > MOST_FEATURES:
             raise ValueError(
-                f"there may be at most {MOST_FEATURES:,} targets; got {len(self.targets):,}"
+                f"targets must be at most {MOST_FEATURES:,} columns; got {len(self.targets):,}"
             )
         for target in self.targets:
             check_dimension(self.design(public, target).dimension)

@@ -100,12 +100,12 @@ class RobustLinearRegression(LinearMethod):
         super().__post_init__()
         if self.variant == "published" and not self.accept_unproven:
             raise ValueError(
-                "the published pipeline is not private: its thresholds and means are those of the "
-                "data; use variant='proved', or set accept_unproven=True for a comparison that "
-                "promises nothing"
+                "the published pipeline is not private: it releases thresholds and means of the "
+                "data without noise; use variant='proved', or set accept_unproven=True for a "
+                "comparison without a privacy guarantee"
             )
         if self.variant == "published" and self.delta is not None:
-            raise ValueError("the published pipeline has a pure loss; leave delta out")
+            raise ValueError("the published pipeline has a pure privacy loss; leave delta out")
 
     @property
     def basis(self) -> Basis:

@@ -100,9 +100,9 @@ class TukeyEstimator:
         if needed:
             wanted = needed * RECORDS_PER_FEATURE * setting.dimension
             raise ValueError(
-                f"TukeyEM needs at least {needed:,} batches with this budget, about {wanted:,} "
-                f"records with {setting.dimension:,} features; it would have "
-                f"{self._batches(setting):,}. Use another method, or more budget"
+                f"TukeyEM needs at least {needed:,} batches with this budget, which is about "
+                f"{wanted:,} records for {setting.dimension:,} features; these data give "
+                f"{self._batches(setting):,}. Use another method, or a larger epsilon"
             )
 
     def steps(self, setting: Setting) -> tuple[PlanStep, ...]:

@@ -65,8 +65,8 @@ class NGram(SequenceMethod[SequenceModel]):
         super().check(public)
         if public.symbols + 1 > MOST_CELLS:
             raise ValueError(
-                f"an alphabet of {public.symbols:,} symbols is larger than the {MOST_CELLS:,} "
-                "that are allowed; group symbols that are alike"
+                f"the alphabet has {public.symbols:,} symbols; at most {MOST_CELLS:,} are allowed; "
+                "merge similar symbols"
             )
 
     def _noise(self, cells: int, limit: int, public: SequencesPublic) -> GeometricNoise:

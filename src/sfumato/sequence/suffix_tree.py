@@ -93,8 +93,8 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         cells = (public.symbols + 2) * (public.symbols + 1)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"an alphabet of {public.symbols:,} symbols has {cells:,} pairs of neighbours, of "
-                f"which {MOST_CELLS:,} are allowed; group symbols that are alike"
+                f"an alphabet of {public.symbols:,} symbols has {cells:,} pairs of neighbours; at "
+                f"most {MOST_CELLS:,} are allowed; merge similar symbols"
             )
 
     def shares(self, public: SequencesPublic) -> tuple[Fraction, Fraction]:

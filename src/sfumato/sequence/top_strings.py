@@ -69,7 +69,7 @@ class TopStrings(SequenceMethod[FrequentStrings]):
         if most > MOST_CANDIDATES:
             raise ValueError(
                 f"{self.strings:,} strings over {public.symbols:,} symbols have {most:,} "
-                f"candidates, of which {MOST_CANDIDATES:,} are allowed; choose fewer strings"
+                f"candidates; at most {MOST_CANDIDATES:,} are allowed; choose fewer strings"
             )
 
     def trial(self) -> TopStrings:

@@ -71,8 +71,8 @@ class HierarchicalGrid(SpatialMethod):
         # Checked by its logarithm first: the power may be too large to be written down.
         if levels * public.dimensions > 64 or branching > MOST_CELLS:
             raise ValueError(
-                f"{levels} levels that cut each of {public.dimensions} axes make more than "
-                f"{MOST_CELLS:,} cells; take fewer levels, or UniformGrid"
+                f"{levels} levels on {public.dimensions} axes need more than {MOST_CELLS:,} cells; "
+                "use fewer levels, or UniformGrid"
             )
         check_shape(branching**levels, public)
 

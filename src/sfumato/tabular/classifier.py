@@ -356,8 +356,8 @@ class Task:
                 known = ", ".join(repr(known) for known in labels[:20])
                 more = f" and {len(labels) - 20} more" if len(labels) > 20 else ""
                 raise ValueError(
-                    f"positive must hold values of {target!r}; got {briefly(label)}; there are "
-                    f"{known}{more}"
+                    f"positive must hold values of {target!r}; got {briefly(label)}; the values "
+                    f"are {known}{more}"
                 )
         chosen = np.array([label in positive for label in labels])
         return cls(column, chosen, FeatureMap.of(public, column))

@@ -68,7 +68,7 @@ class Contingency(TableMethod[SyntheticTable]):
         cells = prod(public.sizes)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the columns together have {cells:,} combinations of values, of which "
+                f"the columns together have {cells:,} combinations of values; at most "
                 f"{MOST_CELLS:,} are allowed; declare fewer columns or fewer bins, or release "
                 "marginals instead"
             )

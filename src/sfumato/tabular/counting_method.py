@@ -136,8 +136,8 @@ class CountingMethod(TableMethod[NoisyTables]):
         cells = sum(prod(shape) for shape in self._shapes(public))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the tables would have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
-                "release fewer columns together, or give them fewer bins"
+                f"the tables would have {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
+                "choose fewer columns per table, or declare fewer bins"
             )
 
     def _shapes(self, public: TablePublic) -> list[tuple[int, ...]]:

@@ -95,19 +95,19 @@ class Fourier(TableMethod["FourierTables"]):
         what = f"ways = {self.ways} of {columns} columns"
         if tables > MOST_TABLES or layout.number_of_sets > 2 * MOST_TABLES:
             raise ValueError(
-                f"{what} gives {tables:,} tables, of which {MOST_TABLES:,} are allowed; "
-                "choose fewer ways"
+                f"{what} gives {tables:,} tables; at most {MOST_TABLES:,} are allowed; choose "
+                "fewer ways"
             )
         if layout.count > MOST_COEFFICIENTS:
             raise ValueError(
-                f"{what} needs {layout.count:,} coefficients, of which {MOST_COEFFICIENTS:,} are "
+                f"{what} needs {layout.count:,} coefficients; at most {MOST_COEFFICIENTS:,} are "
                 "allowed; choose fewer ways, declare fewer bins, or use Marginals"
             )
         sizes = [2**bits for bits in layout.bits]
         cells = sum(prod(sizes[column] for column in columns) for columns in self.sets(public))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"{what} gives tables of {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
+                f"{what} gives tables of {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
                 "choose fewer ways, or declare fewer bins"
             )
 

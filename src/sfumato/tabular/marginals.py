@@ -61,6 +61,6 @@ class Marginals(CountingMethod):
         if comb(len(columns), size) > MOST_TABLES:
             raise ValueError(
                 f"ways = {self.ways} of {len(columns)} columns gives {comb(len(columns), size):,} "
-                f"tables, of which {MOST_TABLES:,} are allowed; name the tables that matter"
+                f"tables; at most {MOST_TABLES:,} are allowed; name the ones you need in `tables`"
             )
         return tuple(combinations(columns, size))

@@ -62,8 +62,8 @@ class MST(TableMethod[SyntheticTable]):
         cells = sum(a * b for a, b in combinations(public.sizes, 2))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"all pairs of columns have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
-                "give the columns fewer bins, or use Synthesizer"
+                f"all pairs of columns have {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
+                "declare fewer bins, or use Synthesizer"
             )
 
     def _shares(self, public: TablePublic) -> tuple[Fraction, Fraction, Fraction]:

@@ -85,20 +85,20 @@ class MWEM(TableMethod[SyntheticTable]):
         cells = prod(public.sizes)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the columns together have {cells:,} combinations of values, of which "
+                f"the columns together have {cells:,} combinations of values; at most "
                 f"{MOST_CELLS:,} are allowed; declare fewer columns or fewer bins"
             )
         live = [size for size in public.sizes if size > 1]
         tables = comb(len(live), min(self.ways, len(live)))
         if tables > MOST_TABLES:
             raise ValueError(
-                f"ways = {self.ways} of {len(live)} columns gives {tables:,} tables, of which "
-                f"{MOST_TABLES:,} are allowed; choose other ways"
+                f"ways = {self.ways} of {len(live)} columns gives {tables:,} tables; at most "
+                f"{MOST_TABLES:,} are allowed; choose fewer ways"
             )
         together = int(Rounds(self, public).pool.cells.sum())
         if together > MOST_CANDIDATE_CELLS:
             raise ValueError(
-                f"the tables to choose from have {together:,} cells, of which "
+                f"the tables to choose from have {together:,} cells; at most "
                 f"{MOST_CANDIDATE_CELLS:,} are allowed; choose fewer ways"
             )
 

@@ -149,8 +149,8 @@ class PrivBayes(BinningMethod):
             )
         if self.published and self.binner != "declared":
             raise ValueError(
-                "the published variant takes columns as they are declared; leave binner out, or "
-                "use variant='proved'"
+                "the published variant uses columns as declared; leave binner out, or use "
+                "variant='proved'"
             )
         if self.degree is not None and self.cells is not None:
             raise ValueError("give degree or cells, not both")
@@ -173,9 +173,9 @@ class PrivBayes(BinningMethod):
         super().check(public)
         if not self._proved(public) and not self.accept_unproven:
             raise ValueError(
-                "the published variant tells the exact number of rows, so it is not private under "
-                "add/remove; use variant='proved', declare relation = \"replace_one\", or set "
-                "accept_unproven=True for a comparison that promises nothing"
+                "the published variant releases the exact number of rows, so it is not private "
+                "under add/remove; use variant='proved', declare relation = \"replace_one\", or "
+                "set accept_unproven=True for a comparison without a privacy guarantee"
             )
         if self.counts_rows(public) and self.network_part + self.rows_share >= 1:
             raise ValueError(
@@ -199,7 +199,7 @@ class PrivBayes(BinningMethod):
         largest = max((sizes[0] for sizes in columns.sizes), default=1)
         if largest > MOST_CELLS:
             raise ValueError(
-                f"a column has {largest:,} values, of which {MOST_CELLS:,} are allowed; give it "
+                f"a column has {largest:,} values; at most {MOST_CELLS:,} are allowed; declare "
                 "fewer bins, or use encoding='binary' or 'gray'"
             )
 
