@@ -332,7 +332,7 @@ def test_tables_that_cannot_be_made_are_refused_before_anything_is_collected():
         tally.add([{"smokes": "yes"}])
     with pytest.raises(ValueError, match="another method"):
         tally.add(survey("split").perturb_all(np.array([[0, 0]])))
-    with pytest.raises(ValueError, match="add up"):
+    with pytest.raises(ValueError, match="can be added"):
         tally + RecordTally.empty(survey("split"))
     for bad in ({}, {"a": []}, {"a": "yes"}, {"a*b": ["yes"]}, {"a": ["x", "x"]}, 3):
         with pytest.raises(ValueError, match="questions must be a non-empty mapping"):

@@ -209,7 +209,7 @@ def test_weights_share_epsilon():
         ({}, "needs a section"),
         ({"survey": {}, "question": [STRESS]}, "needs epsilon"),
         ({"survey": {"epsilon": -1}, "question": [STRESS]}, "must be positive"),
-        ({"survey": {"epsilon": 1, "shares": "x"}, "question": [STRESS]}, "has no 'shares'"),
+        ({"survey": {"epsilon": 1, "shares": "x"}, "question": [STRESS]}, "unknown key 'shares'"),
         ({"survey": {"epsilon": 1, "share": "x"}, "question": [STRESS]}, "share must be one of"),
         ({"survey": {"epsilon": 1}, "question": [STRESS, STRESS]}, "must have different names"),
         ({"survey": {"epsilon": 1}, "question": [{"name": "a"}]}, "give either answers, or low and high"),
@@ -337,7 +337,7 @@ def test_the_guarantee_is_for_a_person_and_the_sum(tmp_path):
     assert guarantee.loss == PureDP(2)
     assert (guarantee.unit, guarantee.relation) == (Unit.PERSON, Relation.REPLACE_ONE)
     assert [step.loss for step in method.plan(data.public).steps] == [PureDP(1), PureDP(1)]
-    with pytest.raises(ValueError, match="cost 2 together"):
+    with pytest.raises(ValueError, match="privacy loss of the reports, 2; got 1"):
         SurveyAnswers(epsilon=1, items=survey.items)
 
 

@@ -120,7 +120,7 @@ def test_what_is_no_formula_is_refused(text):
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ValueError, match=r"unknown name 'degre'.*there are at, n, v, w, x, y"):
+    with pytest.raises(ValueError, match=r"unknown name 'degre'.*the names are at, n, v, w, x, y"):
         read("degre + 1")
 
 
