@@ -235,7 +235,9 @@ def test_other_statistics_of_the_same_units_are_free():
     release = released("triangles / edges", epsilon=1)
     assert release.also("edges / nodes").value == pytest.approx(release.measured["edges"] / 5)
     assert release.also("density").standard_error > 0
-    with pytest.raises(ValueError, match="wedges was not measured; measured units: triangles, edges"):
+    with pytest.raises(
+        ValueError, match="wedges was not measured; measured units: triangles, edges"
+    ):
         release.also("transitivity")
 
 

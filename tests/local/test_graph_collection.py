@@ -334,6 +334,8 @@ def test_a_report_that_is_none_is_refused_with_its_number(bad):
 
 @pytest.mark.parametrize("bad", [1.9, "1", True, 3, -1])
 def test_a_neighbour_is_a_whole_number(bad):
-    with pytest.raises(ValueError, match="a neighbour must be a whole number from 0 to 2") as caught:
+    with pytest.raises(
+        ValueError, match="a neighbour must be a whole number from 0 to 2"
+    ) as caught:
         EdgeResponse(epsilon=1, nodes=3).perturb((0, [bad]))
     assert "1.9" not in str(caught.value)

@@ -212,12 +212,18 @@ def test_weights_share_epsilon():
         ({"survey": {"epsilon": 1, "shares": "x"}, "question": [STRESS]}, "unknown key 'shares'"),
         ({"survey": {"epsilon": 1, "share": "x"}, "question": [STRESS]}, "share must be one of"),
         ({"survey": {"epsilon": 1}, "question": [STRESS, STRESS]}, "must have different names"),
-        ({"survey": {"epsilon": 1}, "question": [{"name": "a"}]}, "give either answers, or low and high"),
+        (
+            {"survey": {"epsilon": 1}, "question": [{"name": "a"}]},
+            "give either answers, or low and high",
+        ),
         ({"survey": {"epsilon": 1}, "question": [{"name": "a", "answers": ["x"]}]}, "two or more"),
         ({"survey": {"epsilon": 1}, "question": [{"name": "a", "low": 1, "high": 0}]}, "less than"),
         ({"survey": {"epsilon": 1}, "question": [{"name": "a", "low": 0, "high": 1}]}, "bins"),
         ({"survey": {"epsilon": 1}, "question": [{**STRESS, "weight": 0}]}, "weight must be"),
-        ({"survey": {"epsilon": 1, "tables": [["a", "b"]]}, "question": [STRESS]}, "tables must be"),
+        (
+            {"survey": {"epsilon": 1, "tables": [["a", "b"]]}, "question": [STRESS]},
+            "tables must be",
+        ),
         (
             {
                 "survey": {"epsilon": 1, "share": "sample", "tables": [["stress", "smoking"]]},
