@@ -228,7 +228,7 @@ def test_the_number_of_edges_follows_from_what_was_said_or_is_paid_for():
         ({"variant": "ptr"}, "variant of the mechanism 'response' must be 'proved'"),
         ({"mechanism": "lnpp", "variant": "gibbs"}, "must be 'proved' or 'global' or 'ptr'"),
         ({"delta": "1/100"}, "has a pure privacy loss; leave delta out"),
-        ({"mechanism": "lnpp", "variant": "ptr"}, "give one"),
+        ({"mechanism": "lnpp", "variant": "ptr"}, "pass delta="),
         ({"mechanism": "lnpp", "variant": "global", "delta": "0.1"}, "leave delta out"),
         ({"mechanism": "lnpp", "variant": "published"}, "not proved to be private"),
         ({"edge_share": 1}, "edge_share must be greater than 0 and less than 1"),

@@ -360,8 +360,11 @@ def test_files_say_the_statistic_and_its_units():
         ({"expression": "modularity", "groups": [0, 1]}, "each of the 5 nodes"),
         ({"expression": "block(0, 7)", "groups": GROUPS}, "the groups are 0, 1"),
         ({"expression": "node_triangles"}, "pass delta="),
-        ({"expression": "edges", "delta": "1e-6"}, "leave it out"),
-        ({"expression": "edges + wedges", "split": {"edges": 1}}, "shared among edges, wedges"),
+        ({"expression": "edges", "delta": "1e-6"}, "leave delta out"),
+        (
+            {"expression": "edges + wedges", "split": {"edges": 1}},
+            "a weight for each of edges, wedges",
+        ),
         ({"expression": "edges", "split": "optimal", "guess": {"m": 1}}, "no value for edges"),
         ({"expression": "stars(1)"}, "at least 2; got 1"),
         ({"expression": "edges(1)"}, "takes no arguments"),
