@@ -67,9 +67,8 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         super().__post_init__()
         if (self.split == "optimal") != (self.guess is not None):
             raise ValueError(
-                "split='optimal' needs guess={unit: value, …}, and guess needs split='optimal': "
-                "the best split depends on the values, which must not be computed from private "
-                "data"
+                "split='optimal' and guess={unit: value, …} must be given together: the best "
+                "split depends on the values, which must not be computed from private data"
             )
 
     @abstractmethod
