@@ -147,7 +147,7 @@ def test_other_shapes_have_a_size(run, friends, shape, k, what):
     document = run(*words, "--shape", shape, "-k", k, "--out", "o", "--json").document
     assert document["what"] == what and document["parameters"]["k"] == k
     none = run(*words, "--shape", shape, "--out", "p")
-    assert none.code == ExitCode.USAGE and "how large" in none.err
+    assert none.code == ExitCode.USAGE and "needs its size" in none.err
 
 
 def test_plain_noise_tells_its_margin(run, friends):

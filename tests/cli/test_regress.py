@@ -113,7 +113,7 @@ def test_new_rows_are_predicted(run, fitted, tmp_path):
     twice = run("regress", "predict", fitted, "p.csv")
     assert twice.code == ExitCode.DATA and "already" in twice.err
     unsure = run("regress", "predict", fitted, "new.csv", "--level", "0.95")
-    assert unsure.code == ExitCode.USAGE and "how sure" in unsure.err
+    assert unsure.code == ExitCode.USAGE and "gives no intervals" in unsure.err
     (tmp_path / "short.csv").write_text("age\n30\n")
     short = run("regress", "predict", fitted, "short.csv")
     assert short.code == ExitCode.DATA and "smokes" in short.err

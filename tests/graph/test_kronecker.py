@@ -209,12 +209,12 @@ def test_graphs_drawn_from_a_release_differ_and_keep_its_counts():
     "entries", [(1.1, 0.5, 0.2), (0.5, -0.1, 0.2), (0.2, 0.5, 0.6), (float("nan"), 0.5, 0.2)]
 )
 def test_an_initiator_that_is_none_is_refused(entries):
-    with pytest.raises(ValueError, match="between 0 and 1, a not below c"):
+    with pytest.raises(ValueError, match="between 0 and 1, with a at least c"):
         Initiator(*entries, 3)
 
 
 def test_a_power_or_a_size_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="whole number to 24"):
+    with pytest.raises(ValueError, match="whole number of at most 24"):
         Initiator(0.5, 0.5, 0.5, 25)
     with pytest.raises(ValueError, match="has 8 nodes; got 9"):
         KroneckerModel(9, Initiator(0.5, 0.5, 0.5, 3))

@@ -196,7 +196,7 @@ def test_what_the_limit_cuts_is_in_the_expected_error():
 def test_graphs_that_could_have_too_many_are_refused_before_anything_is_spent():
     method = SubgraphCount(epsilon=1, mechanism="recursive")
     method.plan(GraphPublic(nodes=34))
-    with pytest.raises(ValueError, match=f"{MOST_COPIES:,} at most"):
+    with pytest.raises(ValueError, match=f"at most {MOST_COPIES:,} subgraphs"):
         method.plan(GraphPublic(nodes=40))
 
 

@@ -38,8 +38,8 @@ def test_an_empty_graph_is_a_graph():
     [
         ([[0, 5]], "numbered 0 to 4"),
         ([[-1, 2]], "numbered 0 to 4"),
-        ([[2, 2]], "none from a node to itself"),
-        ([[0, 1], [1, 0]], "every edge once"),
+        ([[2, 2]], "none may join a node to itself"),
+        ([[0, 1], [1, 0]], "edges must be distinct"),
         ([[0.5, 1.0]], "whole numbers"),
         ([[0, 1, 2]], "of shape"),
     ],
@@ -50,7 +50,7 @@ def test_what_is_no_simple_graph_is_refused(pairs, words):
 
 
 def test_labels_are_as_many_as_nodes():
-    with pytest.raises(ValueError, match="5 nodes have as many labels; got 2"):
+    with pytest.raises(ValueError, match="5 nodes need 5 labels; got 2"):
         SampledGraph(5, PAIRS, ("a", "b"))
 
 

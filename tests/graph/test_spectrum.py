@@ -209,7 +209,7 @@ def test_the_number_of_edges_follows_from_what_was_said_or_is_paid_for():
     assert abs(free.edges - 90) < 18 and abs(paid.edges - 90) <= 2
     assert len(free.reconstruction()) == round(free.edges)
     assert alone.edges is None
-    with pytest.raises(ValueError, match="give edges, or release the spectrum with edge_share"):
+    with pytest.raises(ValueError, match="pass edges=…, or release the spectrum with edge_share"):
         alone.reconstruction()
     with pytest.raises(ValueError, match="between 0 and 190"):
         free.reconstruction(191)
@@ -227,8 +227,8 @@ def test_the_number_of_edges_follows_from_what_was_said_or_is_paid_for():
         ({"mechanism": "best"}, "mechanism must be one of"),
         ({"variant": "ptr"}, "variant of the mechanism 'response' must be 'proved'"),
         ({"mechanism": "lnpp", "variant": "gibbs"}, "must be 'proved' or 'global' or 'ptr'"),
-        ({"delta": "1/100"}, "promises a pure epsilon; leave delta out"),
-        ({"mechanism": "lnpp", "variant": "ptr"}, "give one"),
+        ({"delta": "1/100"}, "has a pure privacy loss; leave delta out"),
+        ({"mechanism": "lnpp", "variant": "ptr"}, "pass delta="),
         ({"mechanism": "lnpp", "variant": "global", "delta": "0.1"}, "leave delta out"),
         ({"mechanism": "lnpp", "variant": "published"}, "not proved to be private"),
         ({"edge_share": 1}, "edge_share must be greater than 0 and less than 1"),
@@ -245,7 +245,7 @@ def test_bad_parameters_are_refused(options, words):
         ({"mechanism": "laplace"}, 4_001, "at most 4,000 nodes"),
         ({"mechanism": "eigenvalues"}, 6_001, "at most 6,000 nodes"),
         ({"mechanism": "lnpp"}, 6_001, "at most 6,000 nodes"),
-        ({"k": 300}, 7_000, "at most 200 eigenpairs"),
+        ({"k": 300}, 7_000, "k must be at most 200"),
         ({}, 100_000, "use a larger epsilon or fewer nodes"),
     ],
 )

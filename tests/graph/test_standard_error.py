@@ -247,7 +247,7 @@ def test_small_graphs_and_any_budget(nodes, epsilon):
 def test_it_is_refused_where_it_is_told_anyway():
     for nodes, expression in ((5, "edges ** 2"), (2, "triangles")):
         method = GraphStatistic(epsilon=1, expression=expression, standard_error=True)
-        with pytest.raises(ValueError, match="told anyway"):
+        with pytest.raises(ValueError, match="includes its standard error anyway"):
             method.plan(GraphPublic(nodes=nodes))
 
 

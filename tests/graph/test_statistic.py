@@ -235,7 +235,9 @@ def test_other_statistics_of_the_same_units_are_free():
     release = released("triangles / edges", epsilon=1)
     assert release.also("edges / nodes").value == pytest.approx(release.measured["edges"] / 5)
     assert release.also("density").standard_error > 0
-    with pytest.raises(ValueError, match="wedges was not measured; there are triangles, edges"):
+    with pytest.raises(
+        ValueError, match="wedges was not measured; measured units: triangles, edges"
+    ):
         release.also("transitivity")
 
 
@@ -351,15 +353,18 @@ def test_files_say_the_statistic_and_its_units():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"expression": "nodes + 1"}, "nothing is measured"),
+        ({"expression": "nodes + 1"}, "has no unit to measure"),
         ({"expression": "degree(7)"}, "a number from 0 to 4; got 7"),
-        ({"expression": "degree(v)"}, "say which node it is: node="),
-        ({"expression": "modularity"}, "say which public group"),
+        ({"expression": "degree(v)"}, "the formula uses v; pass node="),
+        ({"expression": "modularity"}, "must give the public group"),
         ({"expression": "modularity", "groups": [0, 1]}, "each of the 5 nodes"),
         ({"expression": "block(0, 7)", "groups": GROUPS}, "the groups are 0, 1"),
-        ({"expression": "node_triangles"}, "give a delta"),
-        ({"expression": "edges", "delta": "1e-6"}, "leave it out"),
-        ({"expression": "edges + wedges", "split": {"edges": 1}}, "shared among edges, wedges"),
+        ({"expression": "node_triangles"}, "pass delta="),
+        ({"expression": "edges", "delta": "1e-6"}, "leave delta out"),
+        (
+            {"expression": "edges + wedges", "split": {"edges": 1}},
+            "a weight for each of edges, wedges",
+        ),
         ({"expression": "edges", "split": "optimal", "guess": {"m": 1}}, "no value for edges"),
         ({"expression": "stars(1)"}, "at least 2; got 1"),
         ({"expression": "edges(1)"}, "takes no arguments"),
@@ -387,5 +392,5 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(options, says):
     ],
 )
 def test_bad_parameters_are_refused(options):
-    with pytest.raises(ValueError, match=r"must be|belong together"):
+    with pytest.raises(ValueError, match=r"must be"):
         GraphStatistic(epsilon=1, **options)

@@ -190,5 +190,5 @@ def test_vectors_without_a_ladder_are_measured_with_a_delta():
     assert statistic.needs_delta
     primitive = statistic.primitive(Fraction(1), Fraction(1, 100))
     assert isinstance(primitive, SmoothLaplace) and primitive.dimension == 5
-    with pytest.raises(ValueError, match="give a delta"):
+    with pytest.raises(ValueError, match="pass delta="):
         graph_vocabulary(GraphPublic(nodes=5))["node_triangles"](())

@@ -170,7 +170,7 @@ def test_all_reports_of_small_designs_are_listed_for_guessing():
         assert errors.mean() >= 1 - math.e / (math.e + 3) - 1e-12
     with pytest.raises(ValueError, match="too many"):
         loss_of_guesses(LocalHash(epsilon=1, answers=4))
-    with pytest.raises(ValueError, match="too many reports to list"):
+    with pytest.raises(ValueError, match="too many possible reports"):
         loss_of_guesses(UnaryEncoding(epsilon=1, answers=20))
 
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_compared_is_refused():
         compare([RandomizedResponse], n=10)
     with pytest.raises(ValueError, match="at least one design"):
         compare([], n=10)
-    with pytest.raises(ValueError, match="prior must be 3 chances"):
+    with pytest.raises(ValueError, match="prior must be 3 probabilities"):
         compare([RandomizedResponse], 3, 1, 10, prior=[0.5, 0.5])
     with pytest.raises(ValueError, match="loss must be one of"):
         compare([RandomizedResponse], 3, 1, loss="absolute")

@@ -323,12 +323,12 @@ def test_tiny_and_huge_epsilons_and_no_clients(name, epsilon):
 
 
 def test_an_epsilon_that_would_tell_nothing_is_refused():
-    with pytest.raises(ValueError, match="would tell nothing"):
+    with pytest.raises(ValueError, match="would hold no information"):
         RandomizedResponse(epsilon="1e-15", answers=1 << 20)
 
 
 def test_a_matrix_that_costs_more_than_epsilon_is_refused():
-    with pytest.raises(ValueError, match=r"the matrix costs 1\.38629, which is more than epsilon"):
+    with pytest.raises(ValueError, match=r"loss of the matrix is 1\.38629, which exceeds epsilon"):
         MatrixResponse(epsilon=1, answers=3, matrix_rows=EVEN)
     with pytest.raises(ValueError, match="matrix_rows must be a square list"):
         MatrixResponse(epsilon=1, answers=2, matrix_rows=[[0.5, 0.5], [0.5, 0.4]])

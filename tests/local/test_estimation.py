@@ -304,7 +304,7 @@ def test_what_tells_nothing_is_refused():
         shares.intervals(1.5)
     for bad, words in (
         ([[0.5, 0.5], [0.5, 0.4]], "column 1 sums to 0.9"),
-        ([[1.5, 0.5], [-0.5, 0.5]], "no negative entry"),
+        ([[1.5, 0.5], [-0.5, 0.5]], "must not have negative entries"),
         ([1.0], "rows"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -206,7 +206,7 @@ def test_lists_of_neighbours_become_the_graph_that_was_said():
     assert reports[4] == {"node": 4, "bits": ""}
     told = survey.gather_reports(reversed(reports))
     assert sorted(map(tuple, told.pairs.tolist())) == EDGES
-    with pytest.raises(ValueError, match="1 nodes did not report, the first of them 0"):
+    with pytest.raises(ValueError, match="1 nodes did not report; the first is node 0"):
         survey.gather_reports(reports[1:])
     with pytest.raises(ValueError, match="reported twice"):
         survey.gather_reports([*reports, reports[0]])
@@ -328,12 +328,14 @@ def test_the_figures_of_a_network_of_185_people():
 def test_a_report_that_is_none_is_refused_with_its_number(bad):
     survey = EdgeResponse(epsilon=1, nodes=3)
     good = [survey.perturb((node, [])) for node in range(3)]
-    with pytest.raises(ValueError, match="report 2: a report names its node"):
+    with pytest.raises(ValueError, match="report 2: a report must hold a node"):
         survey.gather_reports([good[0], bad, good[2]])
 
 
 @pytest.mark.parametrize("bad", [1.9, "1", True, 3, -1])
 def test_a_neighbour_is_a_whole_number(bad):
-    with pytest.raises(ValueError, match="a neighbour is a whole number from 0 to 2") as caught:
+    with pytest.raises(
+        ValueError, match="a neighbour must be a whole number from 0 to 2"
+    ) as caught:
         EdgeResponse(epsilon=1, nodes=3).perturb((0, [bad]))
     assert "1.9" not in str(caught.value)

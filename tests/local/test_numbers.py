@@ -96,7 +96,7 @@ def test_numbers_are_clipped_to_the_bounds_and_read_on_the_grid():
         with pytest.raises(ValueError, match="not shown because it is private") as caught:
             OwnNumber(bad, public)
         assert "secret" not in str(caught.value)
-    with pytest.raises(ValueError, match="a line of finite numbers"):
+    with pytest.raises(ValueError, match="array of finite numbers"):
         OwnNumber(np.array([1.0, math.nan]), public)
 
 
@@ -105,7 +105,7 @@ def test_bounds_are_checked():
         MeanResponse(epsilon=1, low=1, high=1)
     with pytest.raises(ValueError, match="low must be a finite number"):
         MeanResponse(epsilon=1, low=math.inf, high=1)
-    with pytest.raises(ValueError, match="would tell nothing"):
+    with pytest.raises(ValueError, match="would hold no information"):
         MeanResponse(epsilon="1e-15", low=0, high=1)
 
 

@@ -313,11 +313,11 @@ def test_what_does_not_fit_is_refused_without_being_shown():
 
 
 def test_tables_that_cannot_be_made_are_refused_before_anything_is_collected():
-    with pytest.raises(ValueError, match="no table of several questions"):
+    with pytest.raises(ValueError, match="so tables of several questions cannot be estimated"):
         survey("sample", tables=True)
-    with pytest.raises(ValueError, match="not known for LocalHash"):
+    with pytest.raises(ValueError, match="LocalHash does not support"):
         survey("joint", design="LocalHash")
-    with pytest.raises(ValueError, match="one answer, so no table"):
+    with pytest.raises(ValueError, match="one answer, so tables"):
         RecordTally.empty(survey("sample"), [("smokes", "age")])
     with pytest.raises(ValueError, match="tables=True"):
         RecordTally.empty(survey("split", design="UnaryEncoding"), [("smokes", "age")])
@@ -332,7 +332,7 @@ def test_tables_that_cannot_be_made_are_refused_before_anything_is_collected():
         tally.add([{"smokes": "yes"}])
     with pytest.raises(ValueError, match="another method"):
         tally.add(survey("split").perturb_all(np.array([[0, 0]])))
-    with pytest.raises(ValueError, match="add up"):
+    with pytest.raises(ValueError, match="can be added"):
         tally + RecordTally.empty(survey("split"))
     for bad in ({}, {"a": []}, {"a": "yes"}, {"a*b": ["yes"]}, {"a": ["x", "x"]}, 3):
         with pytest.raises(ValueError, match="questions must be a non-empty mapping"):

@@ -25,9 +25,9 @@ def forged(survey, change):
 @pytest.mark.parametrize(
     ("edges", "why"),
     [
-        ((0.0, 10.0, 50.0, 100.0), "2 ranges, which have 3 edges; got 4"),
-        ((0.0, 60.0, 50.0), "must be finite and rise"),
-        ((0.0, 50.0, float("inf")), "must be finite and rise"),
+        ((0.0, 10.0, 50.0, 100.0), "2 ranges and needs 3 edges; got 4"),
+        ((0.0, 60.0, 50.0), "must be finite and increasing"),
+        ((0.0, 50.0, float("inf")), "must be finite and increasing"),
     ],
 )
 def test_edges_fit_their_answers(edges, why):
@@ -57,11 +57,11 @@ def test_bounds_are_those_of_the_design(bounds, why):
     [
         ("share", "bogus", "share must be one of split, sample, joint"),
         ("questions", [], "at least one question"),
-        ("epsilon", "1/100", "says that answering costs epsilon = 1/100; its questions cost 2"),
+        ("epsilon", "1/100", "has epsilon = 1/100; its questions have a total of 2"),
         ("tables", [["smoking", "smoking"]], "two different questions"),
         ("tables", [["smoking", "age"]], "whose reports are answers"),
-        ("more", 1, "it says more than its questions say"),
-        ("name", 7, "is a text"),
+        ("more", 1, "entries that its questions do not have"),
+        ("name", 7, "must be a text"),
     ],
 )
 def test_a_survey_file_that_is_not_sound_is_refused(key, value, why):
@@ -76,10 +76,10 @@ def test_every_question_has_a_name_of_its_own():
     def twice(document):
         document["questions"][1] = document["questions"][0]
 
-    with pytest.raises(ValueError, match="a name of its own"):
+    with pytest.raises(ValueError, match="must have different names"):
         Survey.from_json(forged(survey, twice))
     joint = questionnaire(STRESS, SLEEP, share="joint").survey()
-    with pytest.raises(ValueError, match="one report, of all questions together"):
+    with pytest.raises(ValueError, match="one item, which holds all questions"):
         Survey("x", "joint", (joint.items[0], *questionnaire(AGE).survey().items))
 
 
@@ -110,13 +110,13 @@ def test_surveys_that_tell_other_tables_are_other_surveys():
     ]
     assert len({survey.identity for survey in surveys}) == 3
     tallies = [SurveyTally.empty(survey).add(lines_of(survey, frame(8))) for survey in surveys]
-    with pytest.raises(ValueError, match="different ones"):
+    with pytest.raises(ValueError, match="different surveys"):
         tallies[1] + tallies[2]
     with pytest.raises(ValueError, match="another survey"):
         SurveyTally.from_json(surveys[2], tallies[1].to_json())
     # A file says its id; whoever takes the tables out must change it, too.
     document = surveys[1].to_json()
-    with pytest.raises(ValueError, match="not those of its id"):
+    with pytest.raises(ValueError, match="do not match its id"):
         Survey.from_json({**document, "tables": []})
 
 
@@ -133,17 +133,17 @@ def counted():
 @pytest.mark.parametrize(
     ("path", "value", "why"),
     [
-        (("lines",), -1, "none below zero"),
+        (("lines",), -1, "of at least 0"),
         (("lines",), 40.0, "must be whole numbers"),
-        (("lines",), 1, "other numbers of reports"),
+        (("lines",), 1, "the numbers of reports do not match"),
         (("wrong",), True, "must be whole numbers"),
-        (("reports", "stress"), 10**6, "other numbers of reports"),
-        (("reports",), {}, "the questions that its survey has"),
-        (("counts", "stress"), [41, -1], "none below zero"),
+        (("reports", "stress"), 10**6, "the numbers of reports do not match"),
+        (("reports",), {}, "do not match those of its survey"),
+        (("counts", "stress"), [41, -1], "of at least 0"),
         (("counts", "stress"), [20.5, 19.5], "whole numbers"),
-        (("counts", "stress"), [41, 40], "more reports than there are"),
+        (("counts", "stress"), [41, 40], "exceeds the number of reports"),
         (("counts", "stress"), [40, 40], "support 40 answers in all"),
-        (("counts", "stress"), [40], "2 counts here"),
+        (("counts", "stress"), [40], "must have 2 counts"),
         (("counts", "age"), [10**9, 10**9], "cannot have these sums"),
         (("counts", "age"), [30, 20], "cannot have these sums"),
         (("counts", "age"), [1], "two sums"),
@@ -167,7 +167,7 @@ def test_a_tally_that_does_not_fit_together_is_refused(counted, path, value, why
 def test_a_tally_that_lacks_something_is_refused(counted):
     survey, document = counted
     for key in document.keys() - {"format"}:
-        with pytest.raises(ValueError, match="lacks something"):
+        with pytest.raises(ValueError, match="is incomplete"):
             SurveyTally.from_json(
                 survey, {name: said for name, said in document.items() if name != key}
             )

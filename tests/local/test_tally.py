@@ -37,11 +37,11 @@ def test_a_tally_does_not_change_under_its_owner():
 def test_what_does_not_fit_is_refused():
     survey = RandomizedResponse(epsilon=1, answers=["yes", "no"])
     other = RandomizedResponse(epsilon=2, answers=["yes", "no"])
-    with pytest.raises(ValueError, match="only tallies of one design add up"):
+    with pytest.raises(ValueError, match="only tallies of the same design"):
         Tally.empty(survey) + Tally.empty(other)
     with pytest.raises(ValueError, match="one count for each of the 2 answers"):
         Tally(survey, np.zeros(3, dtype=np.int64), 0)
-    with pytest.raises(ValueError, match="more reports than there are"):
+    with pytest.raises(ValueError, match="exceeds the number of reports"):
         Tally(survey, np.array([3, 0]), 2)
     with pytest.raises(ValueError, match="whole numbers"):
         Tally(survey, np.array([-1, 0]), 2)
@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_refused():
         Tally(survey, np.array([2, 2]), 2)
     with pytest.raises(ValueError, match="put a single report into a list"):
         Tally.empty(RandomizedResponse(epsilon=1, answers=3)).add("012")
-    with pytest.raises(ValueError, match="asks for a number"):
+    with pytest.raises(ValueError, match="collects numbers"):
         Tally.empty(MeanResponse(epsilon=1, low=0, high=1))
 
 
@@ -59,11 +59,11 @@ def test_what_does_not_fit_is_refused():
     ("key", "value", "why"),
     [
         ("counts", [1.5, 0.5], "whole numbers"),
-        ("counts", [-1, 3], "none below zero"),
-        ("counts", [2], "2 counts here"),
+        ("counts", [-1, 3], "of at least 0"),
+        ("counts", [2], "must have 2 counts"),
         ("counts", [10**30, 0], "whole numbers"),
         ("reports", 2.0, "a whole number"),
-        ("reports", 1, "more reports than there are"),
+        ("reports", 1, "exceeds the number of reports"),
     ],
 )
 def test_a_tally_of_a_file_is_checked(key, value, why):
@@ -72,5 +72,5 @@ def test_a_tally_of_a_file_is_checked(key, value, why):
     with pytest.raises(ValueError, match=why):
         Tally.from_json({**document, key: value})
     del document[key]
-    with pytest.raises(ValueError, match="lacks something"):
+    with pytest.raises(ValueError, match="is incomplete"):
         Tally.from_json(document)

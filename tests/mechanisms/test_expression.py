@@ -120,7 +120,7 @@ def test_what_is_no_formula_is_refused(text):
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ValueError, match=r"unknown name 'degre'.*there are at, n, v, w, x, y"):
+    with pytest.raises(ValueError, match=r"unknown name 'degre'.*the names are at, n, v, w, x, y"):
         read("degre + 1")
 
 
@@ -151,7 +151,7 @@ def test_equal_and_given_shares_add_up_to_one():
     assert list(equal_shares(term).values()) == [Fraction(1, 3)] * 3
     weights = {"x": Fraction(1), "y": Fraction(2), "w": Fraction(5)}
     assert share_by_weights(term, weights)[W] == Fraction(5, 8)
-    with pytest.raises(ValueError, match="shared among x, y, w; got weights for x"):
+    with pytest.raises(ValueError, match="a weight for each of x, y, w; got x"):
         share_by_weights(term, {"x": Fraction(1)})
 
 

@@ -143,5 +143,5 @@ def test_what_hardly_counts_is_not_named(monkeypatch):
     ids=lambda method: type(method).__name__,
 )
 def test_too_many_features_are_refused_before_anything_is_booked(method):
-    with pytest.raises(ValueError, match=f"products of two, of which {MOST_SUMS:,} are allowed"):
+    with pytest.raises(ValueError, match=f"products of two; at most {MOST_SUMS:,} are allowed"):
         door.prepare(method, categories(10_000))

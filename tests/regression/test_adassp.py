@@ -204,9 +204,9 @@ def test_the_published_variant_draws_more_noise_and_is_refused_where_it_would_sp
     assert better.figures["margin"] < 0.6 * step.figures["margin"]
     with noise.seeded(1):
         assert np.isfinite(method.release(data).weights).all()
-    with pytest.raises(ValueError, match="spend more than this epsilon"):
+    with pytest.raises(ValueError, match="exceeds this epsilon"):
         AdaSSP(epsilon=200, **published).plan(data.public)
-    with pytest.raises(ValueError, match="one row added or removed"):
+    with pytest.raises(ValueError, match="is for add/remove"):
         method.plan(made.table(made.made(4), relation="replace_one").public)
 
 

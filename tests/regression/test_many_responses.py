@@ -155,5 +155,5 @@ def test_what_does_not_fit_is_refused():
         with pytest.raises(ValueError, match=words):
             ManyResponses(epsilon=1, targets=targets).release(data)
     many = ManyResponses(epsilon=1, targets=[f"t{number}" for number in range(2**16 + 1)])
-    with pytest.raises(ValueError, match="at most 65,536 targets; got 65,537"):
+    with pytest.raises(ValueError, match="at most 65,536 columns; got 65,537"):
         many.check(data.public)

@@ -89,7 +89,7 @@ def test_intervals_hold_what_they_say():
         assert abs(held.mean() - level) < 5 * np.sqrt(level * (1 - level) / 4000)
     with pytest.raises(ValueError, match="level must lie"):
         made_up.interval(data, 1.0)
-    with pytest.raises(ValueError, match="does not say how sure it is"):
+    with pytest.raises(ValueError, match="gives no intervals"):
         model().interval(data)
 
 

@@ -57,7 +57,7 @@ def test_impossible_samples_are_refused(release, monkeypatch):
     with pytest.raises(ValueError, match="longest must not be negative"):
         release.sample(1, longest=-1)
     monkeypatch.setattr("sfumato.sequence.model.MOST_ROWS", 10)
-    with pytest.raises(ValueError, match="say how many to draw"):
+    with pytest.raises(ValueError, match="to choose how many to draw"):
         release.sample()
 
 

@@ -207,7 +207,7 @@ def test_bad_parameters_say_what_is_allowed(options, message):
 
 def test_an_alphabet_that_has_no_room_for_pairs_is_refused():
     public = SequencesPublic(alphabet=tuple(range(6000)), unit="sequence", relation="add_remove")
-    with pytest.raises(ValueError, match="group symbols that are alike"):
+    with pytest.raises(ValueError, match="merge similar symbols"):
         SuffixTree(epsilon=1).plan(public)
 
 

@@ -140,7 +140,7 @@ def test_points_that_do_not_lie_in_a_plane_are_refused():
     data = Points(np.zeros((1, 3)), [(0, 1)] * 3)
     with pytest.raises(ValueError, match=r"in 2 dimensions; these have 3\. Use UniformGrid"):
         AdaptiveGrid(epsilon=1).release(data)
-    with pytest.raises(ValueError, match="cells, of which 1,048,576 are allowed"):
+    with pytest.raises(ValueError, match="cells; at most 1,048,576 are allowed"):
         AdaptiveGrid(epsilon=1, cells=2000).release(points(made(2)))
 
 

@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent():
     data = points(made(3))
     with pytest.raises(ValueError, match="a power of two; got 12"):
         DAWA(epsilon=1, cells=12).release(data)
-    with pytest.raises(ValueError, match="cells, of which"):
+    with pytest.raises(ValueError, match="cells; at most"):
         DAWA(epsilon=1, cells=2**12).release(data)
     with pytest.raises(ValueError, match="cells must be a whole number"):
         DAWA(epsilon=1, cells=[4, 4])

@@ -254,11 +254,11 @@ def test_bad_parameters_are_refused(kind, options, message):
     ("method", "message"),
     [
         (UniformGrid(epsilon=1, cells=[2, 3, 4]), "2 numbers, one for each axis"),
-        (UniformGrid(epsilon=1, cells=5000), "25,000,000 cells, of which 4,194,304 are allowed"),
+        (UniformGrid(epsilon=1, cells=5000), "25,000,000 cells; at most 4,194,304 are allowed"),
         (UniformGrid(epsilon=1, cells=[2**33, 1]), r"at most 2\^32 along an axis"),
         (Privelet(epsilon=1, cells=6), "powers of two; got 6"),
-        (HierarchicalGrid(epsilon=1, fan_out=9, levels=9), "cells, of which"),
-        (HierarchicalGrid(epsilon=1, levels=40), "take fewer levels"),
+        (HierarchicalGrid(epsilon=1, fan_out=9, levels=9), "cells; at most"),
+        (HierarchicalGrid(epsilon=1, levels=40), "use fewer levels"),
     ],
 )
 def test_grids_that_do_not_fit_are_refused_before_anything_is_spent(method, message):

@@ -80,7 +80,7 @@ def test_boxes_of_the_wrong_shape_or_upside_down_are_refused():
     with pytest.raises(ValueError, match=r"shape \(2, 2\), or \(boxes, 2, 2\)"):
         release.count([(0, 1)])
     for box in ([(1, 0), (0, 1)], [(np.nan, 1), (0, 1)]):
-        with pytest.raises(ValueError, match="must not lie above"):
+        with pytest.raises(ValueError, match="must not exceed"):
             release.count(box)
 
 

@@ -449,5 +449,5 @@ def test_the_plan_tells_of_the_bins():
 
 
 def test_the_published_variant_takes_columns_as_they_are():
-    with pytest.raises(ValueError, match="takes columns as they are declared"):
+    with pytest.raises(ValueError, match="uses columns as declared"):
         sf.PrivBayes(epsilon=1, variant="published", binner="privtree")

@@ -303,7 +303,10 @@ def test_extreme_epsilons_work(epsilon):
     ("options", "text"),
     [
         ({"target": "nothing"}, "there is no column 'nothing'"),
-        ({"positive": ["up"]}, "positive must hold values of 'left'; got 'up'; there are 'false'"),
+        (
+            {"positive": ["up"]},
+            "positive must hold values of 'left'; got 'up'; the values are 'false'",
+        ),
         ({"positive": []}, "positive must be a non-empty list"),
         ({"cost": 0}, "cost must be from 1e-6 to 1e6; got 0"),
         ({"tune": [1]}, "tune must be a list of two or more distinct costs"),

@@ -193,7 +193,7 @@ def test_too_many_coefficients_are_refused_before_anything_is_spent():
     with pytest.raises(ValueError, match=r"ways = 2 of 12 columns needs 4,294,710 coefficients"):
         Fourier(epsilon=1).plan(public)
     binary = TablePublic.of(Schema.from_dict({f"c{i}": [False, True] for i in range(60)}))
-    with pytest.raises(ValueError, match=r"gives .* tables, of which 20,000 are allowed"):
+    with pytest.raises(ValueError, match=r"gives .* tables; at most 20,000 are allowed"):
         Fourier(epsilon=1, ways=30).plan(binary)
 
 

@@ -214,7 +214,7 @@ def test_a_combination_that_was_not_released_is_named_with_what_there_is():
     release = Marginals(epsilon=1, tables=[("colour",), ("left",)]).release(
         tables.table(tables.made(10))
     )
-    with pytest.raises(ValueError, match=r"no released table holds colour × left; released are"):
+    with pytest.raises(ValueError, match="contains colour × left; the released tables are"):
         release.counts(["colour", "left"])
     with pytest.raises(ValueError, match="there is no column 'size'"):
         release.counts(["size"])

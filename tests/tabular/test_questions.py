@@ -69,7 +69,7 @@ def test_columns_that_no_question_named_stay_home(data, tmp_path):
         ({"colour": "pink"}, "column 'colour' has the values red, green, blue"),
         ({"weight": "1"}, "weight"),
         ({"colour": []}, "column 'colour' has the values"),
-        ("colour", "a question names columns"),
+        ("colour", "a question must be a dictionary of columns"),
     ],
 )
 def test_a_bad_question_costs_nothing(data, question, message):

@@ -82,7 +82,7 @@ def released(expression, rows=ROWS, *, epsilon=10**6, **options):
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_with_a_huge_budget_the_truth_comes_out(expression, value, relation):
     if relation == "replace_one" and expression in ("rows", "sqrt(rows)"):
-        with pytest.raises(ValueError, match="nothing is measured"):
+        with pytest.raises(ValueError, match="has no unit to measure"):
             released(expression, relation=relation)
         return
     assert released(expression, relation=relation).value == pytest.approx(value, abs=1e-3)
@@ -145,13 +145,13 @@ def test_a_person_of_several_rows_pays_for_all_of_them():
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ("total(colour)", "no numbers"),
+        ("total(colour)", "needs a column of numbers"),
         ("count(colour, 'pink')", "has the values red, green, blue"),
-        ("count(colour)", "a value for each column"),
-        ("count()", "wants columns"),
+        ("count(colour)", "a value after each column"),
+        ("count()", "needs columns"),
         ("total(weight)", "unknown name 'weight'"),
         ("total('weight')", "weight"),
-        ("colour", "is a name where a number is wanted"),
+        ("colour", "is a name where a number is needed"),
         ("size(1)", "write total"),
         ("count(colour, 'red', colour, 'blue')", "twice"),
         ("total(size, size, '[0, 10)')", "condition on size itself"),

@@ -26,15 +26,15 @@ DEGREE_SHARE = Fraction(9, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class ClusteredGraph(Method[Graph, SyntheticGraph]):
-    """Release synthetic graphs with about the degrees and the clustering of a private graph.
+    """Release synthetic graphs that approximate the degrees and clustering of a private graph.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     triangle_share
-        The share of ε that counts the triangles; the rest is for the degrees, a tenth of it for
-        the number of edges.
+        Share of ε for the triangle count. A tenth of the rest is for the number of edges, the
+        remainder for the degrees.
 
     Notes
     -----

@@ -28,7 +28,7 @@ DEGREES = "degrees"
 
 @dataclass(frozen=True, kw_only=True)
 class DegreeSequence(Method[Graph, DegreeRelease]):
-    """Release the degrees of all nodes, sorted, with most of the noise removed.
+    """Release the sorted degrees of all nodes, denoised by isotonic regression.
 
     Parameters
     ----------

@@ -56,34 +56,35 @@ USUAL_CAP = {2: 100, 3: 12}
 
 @dataclass(frozen=True, kw_only=True)
 class DKGraph(Method[Graph, SyntheticGraph]):
-    """Release synthetic graphs with about the degrees or the joint degrees of a private graph.
+    """Release synthetic graphs that approximate the degrees or joint degrees of a private graph.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     order
-        What is kept: 1 the degrees, 2 also how many edges join nodes of few and of many edges, 3
-        also wedges and triangles (experimental).
+        What is preserved. 1: the degrees. 2: also the joint degrees, the number of edges between
+        nodes of any two degrees. 3: also wedges and triangles (experimental).
     mechanism
-        How it is measured. Order 1: `"sorted"`, the degrees in order, or `"histogram"`. Order 2:
-        `"grouped"`, edges between groups of nodes of about the same degree, or `"smooth"`, every
-        two degrees. Order 3: `"smooth"`. By default the first that is named.
+        What is measured. Order 1: `"sorted"` (the sorted degrees) or `"histogram"` (the number of
+        nodes of each degree). Order 2: `"grouped"` (edges between groups of nodes of similar
+        degree) or `"smooth"` (edges between any two degrees). Order 3: `"smooth"`. `"auto"` picks
+        the first one listed for the order.
     delta
-        Needed by the smooth mechanisms, and by them alone.
+        Required by the smooth mechanisms, refused by the others.
     cap
-        For histograms and smooth mechanisms: nodes with more edges count as having so many. By
-        default what there can be, 100 or 12.
+        For `"histogram"` and `"smooth"`: a larger degree counts as this degree. Default: the
+        largest possible degree (histogram), 100 (order 2), 12 (order 3).
     degree_share
-        The share of ε for the degrees: 9/10 in `"sorted"` and `"histogram"` (the rest counts the
-        edges), 3/4 in `"grouped"` (the rest counts edges between groups).
+        Share of ε for the degrees. Default: 9/10 for `"sorted"` and `"histogram"` (the rest is for
+        the number of edges), 3/4 for `"grouped"` (the rest is for edges between groups).
     groups
-        The most groups of the mechanism `"grouped"`.
+        Largest number of groups for the mechanism `"grouped"`.
     variant
-        `"published"` is DP-1K (order 1) or DP-2K (order 2) as printed, with noise on the degrees
-        that occur and on no others.
+        `"published"` is DP-1K (order 1) or DP-2K (order 2) as printed. It adds noise only to
+        degrees that occur, so it is not private.
     accept_unproven
-        Needed for the published variant, which is not private.
+        Must be true for the published variant, which is not private.
 
     Notes
     -----
@@ -110,15 +111,17 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         super().__post_init__()
         if self.mechanism not in ("auto", *MODES[self.order]):
             raise ValueError(
-                f"order {self.order} is measured by {' or '.join(map(repr, MODES[self.order]))}; "
-                f"got mechanism = {self.mechanism!r}"
+                f"mechanism of order {self.order} must be "
+                f"{' or '.join(map(repr, MODES[self.order]))}; got {self.mechanism!r}"
             )
         self._check_variant()
         needs_delta = self._chosen == "smooth" or (self._published and self.order == 2)
         if needs_delta and self.delta is None:
-            raise ValueError("noise that follows the graph costs a delta as well; say delta=…")
+            raise ValueError(
+                "the noise scale of this mechanism is private, which requires delta; pass delta=…"
+            )
         if not needs_delta and self.delta is not None:
-            raise ValueError(f"the mode {self._chosen!r} has a pure loss; leave delta out")
+            raise ValueError(f"mechanism {self._chosen!r} has a pure privacy loss; leave delta out")
         self._refuse_idle("cap", self._chosen in ("histogram", "smooth"))
         self._refuse_idle("degree_share", self._chosen in DEGREE_SHARE)
         self._refuse_idle("groups", self._chosen == "grouped")
@@ -127,18 +130,18 @@ class DKGraph(Method[Graph, SyntheticGraph]):
         if not self._published:
             return
         if self.order == 3 or self.mechanism != "auto":
-            raise ValueError("the published variant is of order 1 or 2, and has no other mode")
+            raise ValueError("the published variant needs order 1 or 2, and mechanism 'auto'")
         if not self.accept_unproven:
             raise ValueError(
-                f"the published DP-{self.order}K is not private: it tells which degrees occur; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                f"the published DP-{self.order}K is not private: it reveals which degrees occur; "
+                "use variant='proved', or set accept_unproven=True for a comparison without a "
+                "privacy guarantee"
             )
 
     def _refuse_idle(self, name: str, used: bool) -> None:
         """Refuse a parameter that would make no difference."""
         if getattr(self, name) is not None and not used:
-            raise ValueError(f"{name} is of no use in the mode {self._chosen!r}; leave it out")
+            raise ValueError(f"{name} has no effect with mechanism {self._chosen!r}; leave it out")
 
     @property
     def _published(self) -> bool:
@@ -373,8 +376,8 @@ def require_bins(bins: int, cap: int, most: int) -> None:
     """Raise where a cap makes more bins than are measured; `most` is the largest that does not."""
     if bins > MOST_BINS:
         raise ValueError(
-            f"at most {MOST_BINS:,} bins are measured, all of them with noise; cap = {cap} needs "
-            f"{bins:,}; choose a cap of at most {most}"
+            f"cap = {cap} needs {bins:,} bins; at most {MOST_BINS:,} are allowed; choose a cap of "
+            f"at most {most}"
         )
 
 

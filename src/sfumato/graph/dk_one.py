@@ -133,8 +133,8 @@ class DegreeHistogram:
         """Refuse more bins than are measured."""
         if self.cap is not None and self._bins(public) > MOST_BINS:
             raise ValueError(
-                f"a histogram of degrees has at most {MOST_BINS:,} bins, all of them with noise; "
-                f"cap = {self.cap} needs {self._bins(public):,}; choose a smaller cap"
+                f"cap = {self.cap} needs {self._bins(public):,} bins; at most {MOST_BINS:,} are "
+                "allowed; choose a smaller cap"
             )
 
     def _bins(self, public: GraphPublic) -> int:

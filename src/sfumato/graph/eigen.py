@@ -74,9 +74,7 @@ class SymmetricOperator:
 def require_solvable(rows: int, k: int) -> None:
     """Raise where so many eigenpairs of so large a matrix are not computed."""
     if k > MOST_PAIRS and rows > MOST_DENSE_ROWS:
-        raise ValueError(
-            f"of {rows:,} nodes at most {MOST_PAIRS} eigenpairs are computed; got k = {k}"
-        )
+        raise ValueError(f"k must be at most {MOST_PAIRS} for a graph of {rows:,} nodes; got {k}")
 
 
 def largest_eigenpairs(matrix: SymmetricOperator, k: int) -> tuple[Floats, Floats]:

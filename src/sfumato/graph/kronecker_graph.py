@@ -26,23 +26,24 @@ __all__ = ["KroneckerGraph", "summary_features"]
 
 @dataclass(frozen=True, kw_only=True)
 class KroneckerGraph(Method[Graph, SyntheticGraph]):
-    """Release a stochastic Kronecker model of a graph, and a graph that is drawn from it.
+    """Release a stochastic Kronecker model of a graph and a graph drawn from it.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one edge. A twentieth of it counts the edges.
+        Privacy loss for one edge. A twentieth of it is for the number of edges.
     triangle_share
-        The share of the rest that counts the triangles; what is left is for the degrees, which
-        tell the paths of two edges and the stars of three.
+        Share of the rest for the triangle count. The remainder is for the degrees, from which the
+        numbers of 2-paths and 3-stars are computed.
     size
-        `"declared"`: drawn graphs have as many nodes as the private one, taken at random from the
-        words of the model; `"power"`: all of them, a power of two, as published.
+        `"declared"`: drawn graphs have as many nodes as the private graph, sampled from the nodes
+        of the model. `"power"`: drawn graphs have all nodes of the model, a power of two, as
+        published.
 
     Notes
     -----
     Privacy: the edges, the sorted degrees and the triangles are measured as `GraphSummary` does;
-    fitting and drawing see what was said alone (docs/proofs/kronecker.md).
+    fitting and drawing use only the noisy values (docs/proofs/kronecker.md).
     """
 
     kind: ClassVar[str] = "graph"
@@ -443,12 +444,13 @@ class Initiator:
     def __post_init__(self) -> None:
         if not (0 <= self.c <= self.a <= 1 and 0 <= self.b <= 1):
             raise ValueError(
-                "the entries of an initiator lie between 0 and 1, a not below c; got "
-                f"a = {self.a}, b = {self.b}, c = {self.c}"
+                "the entries of an initiator must lie between 0 and 1, with a at least c; got a = "
+                f"{self.a}, b = {self.b}, c = {self.c}"
             )
         if type(self.power) is not int or not 0 <= self.power <= 24:
             raise ValueError(
-                f"the power of an initiator is a whole number to 24; got {self.power!r}"
+                "the power of an initiator must be a whole number of at most 24; got "
+                f"{self.power!r}"
             )
 
     @property

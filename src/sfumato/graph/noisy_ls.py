@@ -79,7 +79,9 @@ class NoisyLocalSensitivity(Primitive):
         if self.epsilon <= 0 or not 0 < self.delta < 1:
             raise ValueError("epsilon must be positive, and delta between 0 and 1")
         if self.cap == 0:
-            raise ValueError("the count is the same for all graphs; there is nothing to hide")
+            raise ValueError(
+                "the count is the same for all graphs of this size, so no noise is needed"
+            )
 
     @property
     def counted(self) -> Shape:
@@ -230,7 +232,8 @@ class NoisyCount:
         if 3 * cap / epsilon > LARGEST_SCALE:
             raise ValueError(
                 f"{shape.words} on {public.nodes} nodes have a global sensitivity of about "
-                f"2**{cap.bit_length()}: noise of that scale would not fit 64 bits; use the ladder"
+                f"2**{cap.bit_length()}: noise of that scale does not fit 64 bits; use "
+                "mechanism='ladder'"
             )
 
     def plan_steps(self, loss: Loss) -> tuple[PlanStep, ...]:

@@ -221,7 +221,7 @@ class LaplaceSpectrum:
         """Raise where the matrix is too large to be written out."""
         if public.nodes > MOST_LAPLACE_NODES:
             raise ValueError(
-                f"noise on every pair is kept for at most {MOST_LAPLACE_NODES:,} nodes; got "
+                f"mechanism='laplace' is for at most {MOST_LAPLACE_NODES:,} nodes; got "
                 f"{public.nodes:,}: use mechanism='response', which is also more accurate"
             )
         require_solvable(public.nodes, self.k)

@@ -62,8 +62,8 @@ class RecursiveCount:
         most = shape.largest(public.nodes)
         if most > MOST_COPIES:
             raise ValueError(
-                f"the recursive mechanism weighs subgraphs one by one, {MOST_COPIES:,} at most; "
-                f"a graph on {public.nodes} nodes may have {most:,} {shape.words}; use the ladder"
+                f"mechanism='recursive' allows at most {MOST_COPIES:,} subgraphs; a graph of "
+                f"{public.nodes} nodes may have {most:,} {shape.words}; use mechanism='ladder'"
             )
 
     @property

@@ -55,7 +55,7 @@ class SampledGraph(ToFrame):
         pairs.flags.writeable = False
         object.__setattr__(self, "pairs", pairs)
         if self.labels is not None and len(self.labels) != self.nodes:
-            raise ValueError(f"{self.nodes} nodes have as many labels; got {len(self.labels)}")
+            raise ValueError(f"{self.nodes} nodes need {self.nodes} labels; got {len(self.labels)}")
 
     def __repr__(self) -> str:
         return f"SampledGraph(nodes={self.nodes}, edges={self.edges})"
@@ -163,7 +163,9 @@ class SampledGraph(ToFrame):
             case ".graphml":
                 _library("networkx", "NetworkX").write_graphml(self.to_networkx(), place)
             case other:
-                raise ValueError(f"a graph is written as {', '.join(SUFFIXES)}; got {other!r}")
+                raise ValueError(
+                    f"the file name of a graph must end in {', '.join(SUFFIXES)}; got {other!r}"
+                )
         return place
 
 
@@ -183,12 +185,12 @@ def check_pairs(pairs: Any, nodes: int) -> Pairs:
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
         raise ValueError("edges must be whole numbers of shape (edges, 2)")
     if int(ends.min()) < 0 or int(ends.max()) >= nodes:
-        raise ValueError(f"nodes are numbered 0 to {nodes - 1}; an edge names another")
+        raise ValueError(f"nodes are numbered 0 to {nodes - 1}; an edge has another number")
     keys = ends.min(axis=1).astype(np.int64) * nodes + ends.max(axis=1)
     if (np.diff(keys) <= 0).any():
         keys = np.sort(keys)
     if (np.diff(keys) == 0).any() or (ends[:, 0] == ends[:, 1]).any():
-        raise ValueError("a simple graph has every edge once, and none from a node to itself")
+        raise ValueError("edges must be distinct, and none may join a node to itself")
     return np.stack([keys // nodes, keys % nodes], axis=1)
 
 

@@ -102,7 +102,7 @@ class SBMF:
         if public.nodes > MOST_DIMENSIONS:
             raise ValueError(
                 f"sbmf is for graphs of at most {MOST_DIMENSIONS} nodes; got {public.nodes:,}: use "
-                "mechanism='response', which tells more as well"
+                "mechanism='response', which is also more accurate"
             )
         if self._epsilon > LARGEST_RATE:
             raise ValueError(

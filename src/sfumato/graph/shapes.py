@@ -88,7 +88,7 @@ class Shape:
             if cap.bit_length() > LARGEST_BITS:
                 raise ValueError(
                     f"one edge can change the number of {self.words} on {nodes} nodes by more than "
-                    f"2**{LARGEST_BITS}; count smaller ones"
+                    f"2**{LARGEST_BITS}; choose a smaller k"
                 )
 
     def largest(self, nodes: int) -> int:

@@ -51,36 +51,37 @@ VARIANTS = ("proved", "global", "ptr", "gibbs", "published")
 
 @dataclass(frozen=True, kw_only=True)
 class Spectrum(Method[Graph, SpectrumRelease]):
-    """Release the largest eigenvalues of a graph, and the eigenvectors with them.
+    """Release the largest eigenvalues of a graph and their eigenvectors.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     k
-        How many eigenvalues, the algebraically largest; all where there are no more nodes.
+        Number of eigenvalues, the algebraically largest first; at most the number of nodes.
     mechanism
-        `"response"`, which `"auto"` takes: randomised response on every pair of nodes, then an
-        ordinary decomposition. `"laplace"`: noise on every pair. `"eigenvalues"`: noise on the
-        eigenvalues alone. `"lnpp"`: noise on eigenvalues and eigenvectors. `"sbmf"`: vectors
-        drawn from Bingham's law.
+        `"response"` (the choice of `"auto"`): randomised response on every pair of nodes, then an
+        ordinary eigendecomposition. `"laplace"`: Laplace noise on every pair. `"eigenvalues"`:
+        noise on the eigenvalues only. `"lnpp"`: noise on eigenvalues and eigenvectors. `"sbmf"`:
+        eigenvectors drawn from Bingham distributions.
     variant
-        Of `"lnpp"`: `"global"` (also called `"proved"` where no delta is given) or `"ptr"`, which
-        needs a delta and tests the gaps between eigenvalues first. Of `"sbmf"`: `"gibbs"`, whose
-        sampler is not exact. `"published"`: as printed, which is not private.
+        For `"lnpp"`: `"global"` (the same as `"proved"` without a delta) or `"ptr"`,
+        propose-test-release on the gaps between eigenvalues, which requires a delta. For `"sbmf"`:
+        `"gibbs"`, whose sampler is not exact. `"published"`: the algorithm as printed, which is not
+        private.
     delta
-        For `"ptr"`: the probability that the promise of ε fails.
+        For `"ptr"`: the δ of the (ε, δ) guarantee.
     edge_share
-        The share of ε that counts the edges, for `reconstruction`; by default none. Noise on every
-        pair tells their number anyway.
+        Share of ε for the number of edges, which `reconstruction` uses; none by default.
+        `"response"` and `"laplace"` give an estimate of that number without it.
     accept_unproven
-        Needed for variants whose proof fails or is not complete.
+        Must be true for variants whose privacy proof fails or is incomplete.
 
     Notes
     -----
-    Privacy: one edge is one pair of nodes, which randomised response turns over with probability
-    1/(1 + e^ε); everything else follows from what was said (docs/proofs/edge-response.md; for the
-    other mechanisms docs/proofs/spectrum.md and docs/proofs/sbmf.md).
+    Privacy: one edge is one pair of nodes, which randomised response flips with probability 1/(1 +
+    e^ε); everything else is post-processing (docs/proofs/edge-response.md; for the other mechanisms
+    docs/proofs/spectrum.md and docs/proofs/sbmf.md).
     """
 
     kind: ClassVar[str] = "graph"
@@ -102,18 +103,16 @@ class Spectrum(Method[Graph, SpectrumRelease]):
                 f"variant of the mechanism {self._chosen!r} must be {words}; got {self.variant!r}"
             )
         if self.delta is not None and self._chosen != "lnpp":
-            raise ValueError(
-                f"the mechanism {self._chosen!r} promises a pure epsilon; leave delta out"
-            )
+            raise ValueError(f"mechanism {self._chosen!r} has a pure privacy loss; leave delta out")
         if self._variant == "ptr" and self.delta is None:
-            raise ValueError("variant='ptr' promises epsilon but for a probability delta: give one")
+            raise ValueError("variant='ptr' has an (epsilon, delta) guarantee; pass delta=…")
         if self.delta is not None and self._variant != "ptr":
-            raise ValueError(f"variant={self.variant!r} promises a pure epsilon; leave delta out")
+            raise ValueError(f"variant={self.variant!r} has a pure privacy loss; leave delta out")
         if not self._mechanism(1).proved and not self.accept_unproven:
             raise ValueError(
                 f"variant={self.variant!r} of {self._chosen} is not proved to be private; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                "variant='proved', or set accept_unproven=True for a comparison without a privacy "
+                "guarantee"
             )
 
     @property

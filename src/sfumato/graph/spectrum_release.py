@@ -165,8 +165,8 @@ class SpectrumRelease(Release):
         if many is None:
             if self.edges is None:
                 raise ValueError(
-                    "the release does not tell how many edges there are: give edges, or release "
-                    "the spectrum with edge_share"
+                    "the release has no number of edges; pass edges=…, or release the spectrum "
+                    "with edge_share=…"
                 )
             many = round(self.edges)
         if not 0 <= many <= self.public.most_edges:

@@ -26,7 +26,7 @@ ERROR_SHARE = Fraction(1, 5)
 
 @dataclass(frozen=True, kw_only=True)
 class GraphStatistic(FormulaMethod[Graph]):
-    """Release a statistic of a graph that is written as a formula.
+    """Release a graph statistic given as a formula.
 
     Parameters
     ----------
@@ -40,27 +40,29 @@ class GraphStatistic(FormulaMethod[Graph]):
         `block(a, b)`, `group_ends`. The public number of `nodes`. Formulas by name: `density`,
         `mean_degree`, `transitivity`, `modularity`.
     delta
-        Needed by vectors whose noise follows the graph (`node_triangles`, `node_clustering`). With
-        `mechanism="smooth"` single numbers then get Laplace instead of Cauchy noise.
+        Required by vectors with smooth sensitivity (`node_triangles`, `node_clustering`). With
+        `mechanism="smooth"` and a delta, single numbers get Laplace instead of Cauchy noise.
     node
-        What `v` stands for.
+        The node that `v` stands for in the formula.
     groups
         The public group of each node, for `blocks`, `block(a, b)`, `group_ends` and `modularity`: a
         dictionary by node, or a list in the order of the nodes. Nodes with names are in sorted
         order, as in `public.labels`, however they were declared.
     split
-        How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
+        How ε is split over the units: `"equal"`, `"optimal"` (for the values in `guess`), or a
+        dictionary of weights by unit.
     guess
-        Public guesses at the values of the units, made without looking at the graph.
+        Public guesses of the values of the units. They must not be derived from the private graph.
     mechanism
-        `"smooth"` takes smooth bounds where `"auto"` takes a ladder.
+        `"auto"` uses the ladder mechanism where there is one; `"smooth"` uses smooth sensitivity
+        instead.
     standard_error
-        Whether to pay for a standard error where the size of a noise follows the graph: a fifth of
-        the ε of each such unit tells that size, with noise of its own. It is an estimate.
+        Whether to spend budget on a standard error where the noise scale is private: a fifth of the
+        ε of each such unit releases a noisy estimate of that scale.
     floor
-        The least a denominator may be; denominators are taken to be positive.
+        Smallest allowed denominator. Denominators are assumed to be positive.
     between
-        A public range that the value is moved into.
+        A public range to which the value is clipped.
 
     Notes
     -----
@@ -92,11 +94,11 @@ class GraphStatistic(FormulaMethod[Graph]):
         super().check(public)
         units = self._term(public, self.expression).units
         if self.delta is not None and not any(unit.statistic.needs_delta for unit in units):
-            raise ValueError("no unit of this formula costs a delta; leave it out")
+            raise ValueError("no unit of this formula uses delta; leave delta out")
         if self.standard_error and all(plan.scale is None for plan in self._plans(public)):
             raise ValueError(
-                "every noise of this formula has a public size, so that its standard error is told "
-                "anyway; leave standard_error out"
+                "all noise scales of this formula are public, so the release includes its "
+                "standard error anyway; leave standard_error out"
             )
 
     @property

@@ -49,37 +49,38 @@ SLIDE = Fraction(3, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class SubgraphCount(Method[Graph, NumberRelease]):
-    """Release how many subgraphs of a shape a graph has.
+    """Release the number of subgraphs of a given shape.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     shape
-        `"triangle"`, `"star"` (a node with k neighbours), `"clique"` (k nodes all joined) or
-        `"k-triangle"` (k triangles on one edge).
+        `"triangle"`, `"star"` (a node with k neighbours), `"clique"` (k pairwise adjacent nodes) or
+        `"k-triangle"` (k triangles that share an edge).
     k
         The size of a star, clique or k-triangle.
     mechanism
-        `"ladder"`, `"smooth"` (Cauchy noise on a smooth bound; triangles and stars), `"laplace"`
-        (noise of the global sensitivity), `"noisy-ls"` (noise of the local sensitivity, itself told
-        with noise; costs δ and tells its margin), `"recursive"` (no edge counts for more than a
-        limit that is chosen privately; small graphs), or `"auto"`, one of the first two.
+        `"ladder"`: the ladder mechanism. `"smooth"`: Cauchy noise scaled to the smooth sensitivity;
+        triangles and stars only. `"laplace"`: noise scaled to the global sensitivity. `"noisy-ls"`:
+        noise scaled to a noisy local sensitivity; requires delta, and the release includes its
+        error margin. `"recursive"`: the contribution of each edge is limited, and the limit is
+        chosen privately; small graphs only. `"auto"`: one of the first two.
     delta
-        The probability that noise of the local sensitivity is too small; for `"noisy-ls"` only. It
-        should be far below one over the number of edges.
+        For `"noisy-ls"` only: the probability that the noise is too small. It should be far below 1
+        divided by the number of edges.
     rungs
-        For cliques, `"tight"` or the wider `"paper"` ladder.
+        Ladder for cliques: `"tight"`, or the wider one of the `"paper"`.
     variant
-        `"published"` is the printed k-triangle ladder, whose proof fails for k = 3, 4 and 5; and
-        smooth noise with the printed constants, which use up a third of ε only.
+        `"published"`: the k-triangle ladder as printed, whose proof fails for k = 3, 4 and 5, or
+        smooth noise with the printed constants, which use only a third of ε.
     accept_unproven
-        Needed for a published ladder whose proof fails.
+        Must be true for a published ladder whose proof fails.
 
     Notes
     -----
-    Privacy: a count changes between neighbours by at most what its ladder or smooth bound says;
-    both are proved for one edge added or removed (docs/proofs/subgraph-counts.md).
+    Privacy: between neighbours a count changes by at most its ladder or smooth bound; both are
+    proved for one edge added or removed (docs/proofs/subgraph-counts.md).
     """
 
     kind: ClassVar[str] = "graph"
@@ -98,22 +99,22 @@ class SubgraphCount(Method[Graph, NumberRelease]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k is None and self.shape != "triangle":
-            raise ValueError(f"say how large: k of a {self.shape}")
+            raise ValueError(f"a {self.shape} needs its size; pass k=…")
         shape = self._shape
         if self.mechanism == "smooth" and not self._exact:
             raise ValueError(
-                "smooth noise needs the local sensitivity at every distance, which is known for "
-                f"triangles and stars; use the ladder for {shape.words}"
+                "mechanism='smooth' is for triangles and stars, whose local sensitivity is known "
+                f"at every distance; use mechanism='ladder' for {shape.words}"
             )
         if (self.mechanism == "noisy-ls") != (self.delta is not None):
             raise ValueError(
-                "mechanism='noisy-ls' and delta=… belong together: its noise is too small with a "
-                "probability of delta, and no other mechanism here fails"
+                "mechanism='noisy-ls' requires delta=…, the probability that its noise is too "
+                "small; the other mechanisms have a pure privacy loss, so leave delta out for them"
             )
         if not self._proved and not self.accept_unproven:
             raise ValueError(
                 f"the published bound for {shape.words} is not private; use variant='proved', or "
-                "set accept_unproven=True for a comparison that promises nothing"
+                "set accept_unproven=True for a comparison without a privacy guarantee"
             )
 
     @property
@@ -156,8 +157,8 @@ class SubgraphCount(Method[Graph, NumberRelease]):
             if cap / self._epsilon(public) > LARGEST_SCALE:
                 raise ValueError(
                     f"{self._shape.words} on {public.nodes} nodes have a global sensitivity of "
-                    f"about 2**{cap.bit_length()}: plain noise of that scale says nothing; use "
-                    "the ladder"
+                    f"about 2**{cap.bit_length()}: noise of that scale would hide the count; use "
+                    "mechanism='ladder'"
                 )
         elif self.chosen(public) == "noisy-ls":
             NoisyCount.require(self._shape, public, self._epsilon(public))

@@ -117,14 +117,14 @@ class SummaryRelease(Release):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSummary(Method[Graph, SummaryRelease]):
-    """Release the number of edges and of triangles and the sorted degrees, all at once.
+    """Release the number of edges, the number of triangles and the sorted degrees.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one edge. A twentieth of it counts the edges.
+        Privacy loss for one edge. A twentieth of it is for the number of edges.
     triangle_share
-        The share of the rest that counts the triangles; what is left is for the degrees.
+        Share of the rest for the triangle count; the remainder is for the degrees.
 
     Notes
     -----

@@ -150,7 +150,7 @@ class _Names:
 
     def _v(self) -> Argument:
         if self.node is None:
-            raise ValueError("the formula names v; say which node it is: node=…")
+            raise ValueError("the formula uses v; pass node=…")
         return self.node
 
     def _place(self, name: str, given: Arguments) -> int:
@@ -161,10 +161,10 @@ class _Names:
             if str(label).isdecimal() and int(label) < self.public.nodes:
                 return int(label)
             allowed = f"a number from 0 to {self.public.nodes - 1}" if self.public.nodes else "none"
-            raise ValueError(f"{name} wants a node, {allowed}; got {briefly(label)}")
+            raise ValueError(f"{name} needs a node, {allowed}; got {briefly(label)}")
         places = [i for i, own in enumerate(labels) if own == label or str(own) == str(label)]
         if not places:
-            raise ValueError(f"{name} wants a node, and none is called {briefly(label)}")
+            raise ValueError(f"{name} needs a node; there is no node {briefly(label)}")
         return places[0]
 
     def _edges(self) -> Unit:
@@ -181,7 +181,7 @@ class _Names:
 
     def _some_nodes(self, name: str) -> int:
         if self.public.nodes == 0:
-            raise ValueError(f"{name} has one entry for each node, and there is no node")
+            raise ValueError(f"{name} has one entry per node, and the graph has no nodes")
         return self.public.nodes
 
     @property
@@ -195,8 +195,8 @@ class _Names:
         rungs = entries is None and self.noise == "auto"
         if entries is not None and not self.approximate and known["cap"] > 0:
             raise ValueError(
-                f"{text} is a vector whose noise follows the graph: give a delta, or measure one "
-                "node at a time"
+                f"{text} is a vector whose noise scale is private, which requires delta; pass "
+                "delta=…, or measure one node at a time"
             )
         statistic = FollowingStatistic(
             **{"usual": self._usual, **known},
@@ -219,7 +219,7 @@ class _Names:
     def _sized(self, name: str, kind: str, given: Arguments) -> Unit:
         (size,) = _exactly(name, given, 1, "its size")
         if not isinstance(size, int):
-            raise ValueError(f"{name} wants its size, a whole number; got {size!r}")
+            raise ValueError(f"{name} needs its size, a whole number; got {size!r}")
         return self._shape(f"{name}({size})", Shape(kind, size))
 
     def _triangles(self, given: Arguments) -> Unit:
@@ -292,11 +292,14 @@ class _Names:
         groups = self._group_list()
         if groups is None or len(groups) != self.public.nodes:
             raise ValueError(
-                f"say which public group each of the {self.public.nodes} nodes is in: groups=[…]"
+                f"groups must give the public group of each of the {self.public.nodes} nodes; pass "
+                "groups=[…]"
             )
         names = sorted(set(groups), key=str)
         if not 1 <= len(names) <= MOST_GROUPS:
-            raise ValueError(f"there may be 1 to {MOST_GROUPS} groups; got {len(names)}")
+            raise ValueError(
+                f"the number of groups must be from 1 to {MOST_GROUPS}; got {len(names)}"
+            )
         numbers = {name: number for number, name in enumerate(names)}
         return names, np.array([numbers[name] for name in groups], dtype=np.int64)
 
@@ -308,7 +311,7 @@ class _Names:
         labels = [self.public.label(node) for node in range(self.public.nodes)]
         unknown = sorted(found.keys() - set(labels))
         if unknown:
-            raise ValueError(f"groups name a node that is not declared: {briefly(unknown[0])}")
+            raise ValueError(f"groups has a node that is not declared: {briefly(unknown[0])}")
         return [found[label] for label in labels if label in found]
 
     def _blocks(self) -> Unit:
@@ -387,7 +390,7 @@ def _without(name: str, meaning: Callable[[], Any]) -> Callable[[Arguments], Any
 
 def _exactly(name: str, given: Arguments, many: int, what: str) -> Arguments:
     if len(given) != many:
-        raise ValueError(f"{name} wants {what} in brackets; got {len(given)} arguments")
+        raise ValueError(f"{name} needs {what} in brackets; got {len(given)} arguments")
     return given
 
 

@@ -32,8 +32,8 @@ class AxisLaws:
         for law in self.laws:
             if isinstance(law, PureLaw) and not law.exclusive:
                 raise ValueError(
-                    "a table of several questions needs reports that are answers themselves; "
-                    "collect with RandomizedResponse, or jointly"
+                    "a table of several questions needs reports that are themselves answers; use "
+                    "design='RandomizedResponse' or how='joint'"
                 )
             if isinstance(law, MatrixLaw) and law.matrix.shape[0] != law.matrix.shape[1]:
                 raise ValueError("a table of several questions needs square design matrices")
@@ -117,7 +117,7 @@ class FlatLaw:
     def __post_init__(self) -> None:
         if self.law.shape != (prod(self.shape),):
             raise ValueError(
-                f"{' × '.join(map(str, self.shape))} combinations are {prod(self.shape)}, and the "
+                f"{' × '.join(map(str, self.shape))} combinations are {prod(self.shape)}; the "
                 f"design has {self.law.shape[0]} answers"
             )
 

@@ -185,7 +185,7 @@ def whole_numbers(codes: ArrayLike, bound: int) -> NDArray[np.int64]:
     """
     given = np.asarray(codes)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ValueError("a line of whole numbers is needed, one for each client")
+        raise ValueError("a one-dimensional array of whole numbers is needed, one per client")
     numbers = given.astype(np.int64, copy=False)
     # One look at all of them: read without a sign, a negative number is beyond every bound.
     if numbers.size and numbers.view(np.uint64).max() >= bound:
@@ -327,7 +327,7 @@ def steps_of(values: NDArray[Any], public: NumberPublic) -> NDArray[np.int64]:
         The bounds and the grid.
     """
     if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
-        raise ValueError("a line of finite numbers is needed, one for each client")
+        raise ValueError("a one-dimensional array of finite numbers is needed, one per client")
     low, high = float(public.low), float(public.high)
     shares = (np.clip(values.astype(np.float64), low, high) - low) / (high - low)
     return np.clip(np.rint(shares * public.steps), 0, public.steps).astype(np.int64)
@@ -430,7 +430,8 @@ class OwnRecord:
         names = [name for name, _ in public.questions]
         if not isinstance(answers, Mapping) or set(answers) != set(names):
             raise ValueError(
-                f"a record has one answer for each of the questions {', '.join(names)}, by name"
+                "a record must be a dictionary with one answer for each of the questions "
+                f"{', '.join(names)}"
             )
         self._numbers = tuple(
             OwnAnswer(answers[name], AnswerPublic(options)).input
@@ -469,12 +470,12 @@ class OwnRecords:
         sizes = np.array([len(answers) for _, answers in questions])
         if given.ndim != 2 or given.shape[1] != len(sizes) or given.dtype.kind not in "iu":
             raise ValueError(
-                f"whole numbers are needed, a row for each client and {len(sizes)} columns"
+                f"whole numbers are needed, one row per client and {len(sizes)} columns"
             )
         if given.size and not ((given >= 0) & (given < sizes)).all():
             raise ValueError(
-                "every number must be that of an answer; what was given is not shown because it "
-                "is private"
+                "every number must be the number of an answer; what was given is not shown "
+                "because it is private"
             )
         self._codes = np.ascontiguousarray(given, dtype=np.int64)
         self.public = RecordsPublic(questions, clients=len(given))

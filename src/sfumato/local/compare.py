@@ -217,8 +217,8 @@ def outcomes_of(design: Any) -> Floats:
     reports = list(islice(primitive.outputs(), most + 1))
     if len(reports) > most:
         raise ValueError(
-            f"{type(design).__name__} of {design.k:,} answers has too many reports to list, so "
-            "single answers are not guessed exactly; compare fewer answers, or use loss='shares'"
+            f"{type(design).__name__} of {design.k:,} answers has too many possible reports for "
+            "this loss; compare fewer answers, or use loss='shares'"
         )
     found = [
         [float(primitive.probability(answer, report)) for answer in range(design.k)]

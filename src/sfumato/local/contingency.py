@@ -195,7 +195,7 @@ def table_of_counts(
         f"question {place}": tuple(map(str, range(size))) for place, size in enumerate(law.shape, 1)
     }
     if tuple(len(answers) for answers in named.values()) != law.shape:
-        raise ValueError("the questions do not have as many answers as the table has rows")
+        raise ValueError("the numbers of answers do not match the shape of the table")
     if reports == 0:
         nothing = np.full(law.shape, np.nan)
         return ShareTable(named, nothing, nothing, 0, law)

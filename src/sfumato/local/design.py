@@ -101,8 +101,8 @@ class Design(LocalMethod[Any, Any]):
         self._check_parameters()
         if not self.tells:
             raise ValueError(
-                f"epsilon is so small that reports of {self.k:,} answers would tell nothing; "
-                "give a larger epsilon or fewer answers"
+                f"epsilon is so small that reports of {self.k:,} answers would hold no "
+                "information; use a larger epsilon or fewer answers"
             )
 
     def _check_parameters(self) -> None:
@@ -256,7 +256,7 @@ class Design(LocalMethod[Any, Any]):
         """
         compact = reports if isinstance(reports, Reports) else self.encode(reports)
         if compact.design != self:
-            raise ValueError("the reports were made by another design than the one that counts")
+            raise ValueError("the reports were made by another design")
         counts = np.zeros(self.k, dtype=np.int64)
         self._count(compact.rows, counts)
         return counts

@@ -100,12 +100,12 @@ class OwnNeighbours:
         )
         if not whole:
             raise ValueError(
-                f"a neighbour is a whole number from 0 to {public.nodes - 1}; what was given is "
-                "not shown because it is private"
+                f"a neighbour must be a whole number from 0 to {public.nodes - 1}; what was given "
+                "is not shown because it is private"
             )
         numbers = np.array(sorted(set(given)), dtype=np.int64)
         if (numbers == public.node).any():
-            raise ValueError("nobody is their own neighbour")
+            raise ValueError("a node must not be its own neighbour")
         bits = np.zeros(public.told, dtype=np.bool_)
         bits[numbers[numbers > public.node] - public.node - 1] = True
         self._bits = bits
@@ -126,19 +126,20 @@ class OwnNeighbours:
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
-    """Collect a graph from the people in it without ever learning a true edge.
+    """Collect a graph from its members by randomised response; true edges are never sent.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one edge; a whole list of neighbours hides behind (nodes − 1)·ε only.
+        Privacy loss for one edge. The loss for a whole list of neighbours is up to (nodes − 1)·ε.
     nodes
-        How many people there are; each has a public number from 0 on.
+        Number of people. Each person has a public number, starting from 0.
 
     Notes
     -----
-    Privacy: every pair is told once, by the node with the lower number, truly with probability
-    e^ε/(1 + e^ε); one edge changes one bit of one report (docs/proofs/graph-collection.md).
+    Privacy: every pair is reported once, by the node with the lower number, truthfully with
+    probability e^ε/(1 + e^ε); one edge changes one bit of one report
+    (docs/proofs/graph-collection.md).
 
     Examples
     --------
@@ -172,7 +173,9 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         """Return one person's number and neighbours as private data."""
         node, neighbours = value
         if type(node) is not int or not 0 <= node < self.nodes:
-            raise ValueError(f"a node has a number from 0 to {self.nodes - 1}; got {node!r}")
+            raise ValueError(
+                f"the number of a node must be from 0 to {self.nodes - 1}; got {node!r}"
+            )
         return OwnNeighbours(neighbours, NeighboursPublic(self.nodes, node))
 
     @cached_property
@@ -191,7 +194,8 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         super().check(public)
         if public.nodes != self.nodes:
             raise ValueError(
-                f"the list is of {public.nodes} nodes, and this graph has {self.nodes}"
+                f"the list of neighbours is for {public.nodes} nodes; this method has nodes = "
+                f"{self.nodes}"
             )
 
     def plan(self, public: NeighboursPublic) -> Plan:
@@ -233,11 +237,13 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
             except ValueError as error:
                 raise ValueError(f"report {number}: {error}") from None
             if node in rows:
-                raise ValueError(f"node {node} reported twice; an edge is told once")
+                raise ValueError(f"node {node} reported twice; give one report per node")
             rows[node] = bits
         missing = sorted(set(range(self.nodes)) - set(rows))
         if missing:
-            raise ValueError(f"{len(missing)} nodes did not report, the first of them {missing[0]}")
+            raise ValueError(
+                f"{len(missing):,} nodes did not report; the first is node {missing[0]}"
+            )
         starts = _row_starts(self.nodes)
         found = [starts[node] + rows[node] for node in range(self.nodes)]
         primitive = self.primitive
@@ -248,14 +254,16 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         found = report if isinstance(report, dict) else {}
         node, text = found.get("node"), found.get("bits")
         if type(node) is not int or not 0 <= node < self.nodes or not isinstance(text, str):
-            raise ValueError("a report names its node, and gives the bits of its pairs")
+            raise ValueError("a report must hold a node and the bits of its pairs")
         told = NeighboursPublic(self.nodes, node).told
         try:
             packed = np.frombuffer(bytes.fromhex(text), dtype=np.uint8)
         except ValueError:
             raise ValueError(f"the bits of node {node} are not hexadecimal") from None
         if len(packed) != -(-told // 8):
-            raise ValueError(f"node {node} reports {told} pairs in {-(-told // 8)} bytes")
+            raise ValueError(
+                f"the report of node {node} must have {told} pairs in {-(-told // 8)} bytes"
+            )
         return node, np.flatnonzero(np.unpackbits(packed, count=told, bitorder="little"))
 
 

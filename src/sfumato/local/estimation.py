@@ -126,7 +126,7 @@ def supports_of(design: Any, rows: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(np.bitwise_count(common) % 2 == 0)
     if design.matrix is not None:
         return np.asarray(rows[:, None] == answers)
-    raise ValueError(f"reports of {type(design).__name__} support no answers")
+    raise ValueError(f"estimate needs a design with answers; got {type(design).__name__}")
 
 
 def likeliest_of_reports(design: Any, reports: Reports | Iterable[Any]) -> Shares:
@@ -154,8 +154,8 @@ def likeliest_of_reports(design: Any, reports: Reports | Iterable[Any]) -> Share
     rows, copies = np.unique(compact.rows, axis=0, return_counts=True)
     if rows.shape[0] * design.k > MOST_CELLS:
         raise ValueError(
-            f"{rows.shape[0]:,} distinct reports of {design.k:,} answers are too many to look at "
-            "one by one; use estimate(…, 'project')"
+            f"{rows.shape[0]:,} distinct reports of {design.k:,} answers are too many for this "
+            "estimator; use estimate(…, 'project')"
         )
     unbiased = np.full(design.k, np.nan)
     if not len(compact):

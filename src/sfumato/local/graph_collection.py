@@ -53,24 +53,24 @@ def laplace_epsilon(epsilon: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphCollection(Method[Graph, CollectedGraph]):
-    """Collect a graph pair by pair with randomised response, one reporter an edge.
+    """Collect a graph by randomised response on every pair of nodes, one report per pair.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one edge.
     mechanism
-        `"response"`: each pair is told truly with probability e^ε/(1 + e^ε), the best there is.
-        `"laplace"`: by rounded Laplace noise of scale 1/ε, for comparison.
+        `"response"`: each pair is reported truthfully with probability e^ε/(1 + e^ε), which is
+        optimal. `"laplace"`: rounded Laplace noise of scale 1/ε, for comparison.
     variant
-        `"proved"`, or `"published"`: with the true number of edges, which is not private.
+        `"proved"`, or `"published"`, which uses the true number of edges and is not private.
     accept_unproven
-        Needed for the published variant.
+        Must be true for the published variant, which is not private.
 
     Notes
     -----
-    Privacy: one edge is one pair, which is told once and turned over with probability 1/(1 + e^ε);
-    the number of edges is estimated from what was said (docs/proofs/graph-collection.md).
+    Privacy: one edge is one pair, which is reported once and flipped with probability 1/(1 + e^ε);
+    the number of edges is estimated from the reports (docs/proofs/graph-collection.md).
     """
 
     kind: ClassVar[str] = "graph"
@@ -85,9 +85,9 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         super().__post_init__()
         if self.variant == "published" and not self.accept_unproven:
             raise ValueError(
-                "variant='published' tells the true number of edges and is not private; use "
-                "variant='proved', or set accept_unproven=True for a comparison that promises "
-                "nothing"
+                "variant='published' releases the true number of edges and is not private; use "
+                "variant='proved', or set accept_unproven=True for a comparison without a privacy "
+                "guarantee"
             )
 
     @property
@@ -107,8 +107,7 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         super().check(public)
         if public.nodes > MOST_DENSE:
             raise ValueError(
-                f"a graph is collected pair by pair for at most {MOST_DENSE:,} nodes; got "
-                f"{public.nodes:,}"
+                f"GraphCollection is for at most {MOST_DENSE:,} nodes; got {public.nodes:,}"
             )
         self.primitive(public).require_feasible()
 

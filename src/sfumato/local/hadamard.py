@@ -19,21 +19,21 @@ __all__ = ["HadamardResponse"]
 
 @dataclass(frozen=True, kw_only=True)
 class HadamardResponse(Design):
-    """Collect from each person one number, half of all numbers speaking for each answer.
+    """Collect one number per person by Hadamard response; half of all numbers support each answer.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
 
     Notes
     -----
-    A report has the bits of an answer, and all reports are counted in one transform. It is close
-    to optimal up to ε = 1 or so (Acharya, Sun and Zhang, 2019); beyond, other designs vary less.
+    A report is as short as an answer, and one transform counts all reports. The variance is close
+    to optimal up to about ε = 1 (Acharya, Sun and Zhang, 2019); above, other designs have less.
 
-    Privacy: numbers that speak for the true answer are at most e^ε times as likely as the others
+    Privacy: numbers that support the true answer are at most e^ε times as likely as the others
     (docs/proofs/local-designs.md).
 
     Examples

@@ -56,8 +56,8 @@ def _apart(gap: float) -> None:
     """Raise where reports tell nothing."""
     if gap == 0:
         raise ValueError(
-            "reports of this design are the same whatever the answer is, so nothing can be "
-            "estimated from them; collect with a larger epsilon"
+            "reports of this design do not depend on the answer, so nothing can be estimated from "
+            "them; use a larger epsilon"
         )
 
 
@@ -147,7 +147,7 @@ class PureLaw:
         if self.true_pair is None or self.other_pair is None:
             raise ValueError(
                 "how often reports of this design support two answers at once depends on the "
-                "answers, so the variance of a measure of several shares is not offered; use "
+                "answers, so the variance of a measure of several shares is not available; use "
                 "RandomizedResponse, UnaryEncoding or SubsetSelection, or a joint table"
             )
         _apart(self.gap)
@@ -259,14 +259,17 @@ def check_matrix(matrix: ArrayLike) -> Floats:
     """
     found = np.asarray(matrix, dtype=np.float64)
     if found.ndim != 2 or found.size == 0 or not np.isfinite(found).all():
-        raise ValueError("a design matrix has finite entries in rows (reports) and columns")
+        raise ValueError(
+            "a design matrix must have finite entries, with reports as rows and answers as columns"
+        )
     if (found < 0).any():
-        raise ValueError(f"a design matrix has no negative entry; got {found.min():.4g}")
+        raise ValueError(f"a design matrix must not have negative entries; got {found.min():.4g}")
     sums = found.sum(axis=0)
     worst = int(np.argmax(abs(sums - 1)))
     if abs(sums[worst] - 1) > 1e-12:
         raise ValueError(
-            f"each column of a design matrix sums to 1; column {worst} sums to {sums[worst]:.15g}"
+            f"each column of a design matrix must sum to 1; column {worst} sums to "
+            f"{sums[worst]:.15g}"
         )
     return found
 

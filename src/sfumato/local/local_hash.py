@@ -18,18 +18,18 @@ __all__ = ["LocalHash"]
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHash(Design):
-    """Collect from each person a random set of answers, likelier to hold the true one than not.
+    """Collect answers by local hashing: a short report that stands for a random set of answers.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
 
     Notes
     -----
-    A set is told by two numbers, whatever the number of answers: optimal local hashing (Wang et
+    A set is encoded by two numbers, however many answers there are: optimal local hashing (Wang et
     al., 2017) without its rounding, since the share of answers in a set need not be one over a
     whole number; for many answers it is 1/(e^ε + 1), and the true one is in half of the sets.
 

@@ -72,7 +72,7 @@ class MatrixDesign(Design):
     @property
     def p(self) -> Fraction:
         """Refuse: it differs from answer to answer."""
-        raise ValueError("a design matrix has no p and q, which are the same for all; see matrix")
+        raise ValueError("a design matrix has no common p and q; use matrix")
 
     @property
     def q(self) -> Fraction:
@@ -118,7 +118,7 @@ class MatrixDesign(Design):
 
     def variance(self, share: float | Fraction, n: int) -> Variances:
         """Refuse: it needs the shares of all answers."""
-        raise ValueError("the variance of a design matrix needs all shares; see variances")
+        raise ValueError("the variance of a design matrix depends on all shares; use variances")
 
     def variances(self, shares: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the variances of all estimated shares, for the sample and for the population."""
@@ -136,22 +136,22 @@ class MatrixDesign(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixResponse(MatrixDesign):
-    """Collect answers by a design matrix of one's own.
+    """Collect answers by a user-defined design matrix.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one answer replaced by any other; what the matrix costs must not exceed it
-        (`epsilon_of` tells).
+        Privacy loss for one answer replaced by any other. The loss of the matrix must not exceed
+        it; `epsilon_of` computes that loss.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
     matrix_rows
         The probability of each report (rows) for each true answer (columns), all positive.
 
     Notes
     -----
-    Privacy: the entries of a row are at most e^ε apart, which is checked in whole numbers
-    (docs/proofs/local-designs.md).
+    Privacy: the entries of a row differ by a factor of at most e^ε, which is checked in whole
+    numbers (docs/proofs/local-designs.md).
     """
 
     #: The truth is said e times as often as each of the two others.
@@ -179,7 +179,9 @@ class MatrixResponse(MatrixDesign):
             self._weights()
         except ValueError:
             cost = epsilon_of(self.matrix_rows)
-            raise ValueError(f"the matrix costs {cost:.6g}, which is more than epsilon") from None
+            raise ValueError(
+                f"the privacy loss of the matrix is {cost:.6g}, which exceeds epsilon"
+            ) from None
         super().__post_init__()
 
     def _weights(self) -> tuple[tuple[int, ...], ...]:
@@ -188,22 +190,22 @@ class MatrixResponse(MatrixDesign):
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceResponse(MatrixDesign):
-    """Collect answers with Laplace noise on their number, rounded to the list: for comparison.
+    """Collect answers with Laplace noise on their position, rounded to the list; for comparison.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers in their order, or how many there are.
+        The possible answers in order, or their number.
 
     Notes
     -----
-    For two answers this is Laplace noise with a threshold of 1/2. It costs less than ε and is far
-    less telling than randomised response at the same ε.
+    For two answers this is Laplace noise with a threshold of 1/2. Its privacy loss is less than ε,
+    and it is far less accurate than randomised response at the same ε.
 
-    Privacy: rounding is post-processing of Laplace noise of scale (k − 1)/ε; what the rounded
-    matrix really costs is checked in whole numbers (docs/proofs/local-designs.md).
+    Privacy: rounding is post-processing of Laplace noise of scale (k − 1)/ε; the privacy loss of
+    the rounded matrix is checked in whole numbers (docs/proofs/local-designs.md).
     """
 
     def _weights(self) -> tuple[tuple[int, ...], ...]:

@@ -46,9 +46,9 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
     epsilon
         Privacy loss for one number replaced by any other.
     low, high
-        The declared bounds; a number beyond them is read as the nearer one.
+        Declared bounds. A number outside is replaced by the nearer bound.
     steps
-        How many steps the public grid has on which numbers are read. A number is read as the
+        Number of steps of the public grid to which numbers are rounded. A number is read as the
         nearest one, so that the mean is off by at most half a step.
     """
 
@@ -153,7 +153,7 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
 
         compact = reports if isinstance(reports, Reports) else self.encode(reports)
         if compact.design != self:
-            raise ValueError("the reports were made by another design than the one that counts")
+            raise ValueError("the reports were made by another design")
         sums = np.array([0, 0], dtype=object)
         for start in range(0, len(compact), BLOCK):
             part = np.zeros(2, dtype=np.int64)
@@ -238,16 +238,16 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class MeanResponse(NumberDesign):
-    """Collect a mean from one bit of each person.
+    """Collect a mean from one random bit per person.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one number replaced by any other.
     low, high
-        The declared bounds; a number beyond them is read as the nearer one.
+        Declared bounds. A number outside is replaced by the nearer bound.
     steps
-        How many steps the public grid has on which numbers are read.
+        Number of steps of the public grid to which numbers are rounded.
 
     Notes
     -----
@@ -278,20 +278,20 @@ class MeanResponse(NumberDesign):
 
 @dataclass(frozen=True, kw_only=True)
 class PiecewiseMean(NumberDesign):
-    """Collect a mean from a place that each person says, likely near its number.
+    """Collect a mean by the piecewise mechanism: each report is likely to be near the true number.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one number replaced by any other.
     low, high
-        The declared bounds; a number beyond them is read as the nearer one.
+        Declared bounds. A number outside is replaced by the nearer bound.
     steps
-        How many steps the public grid has on which numbers are read.
+        Number of steps of the public grid to which numbers are rounded.
 
     Notes
     -----
-    It varies less than `MeanResponse` from ε = 1.3 or so on.
+    Its variance is lower than that of `MeanResponse` from about ε = 1.3.
 
     Privacy: places in a window that begins at the number are at most e^ε times as likely as all
     others; the window has e^(−ε/2) times as many places as there are steps (the piecewise

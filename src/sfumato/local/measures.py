@@ -122,7 +122,7 @@ def _information(scale: float) -> tuple[Callable[[Floats], float], Callable[[Flo
 def _two_by_two(table: ShareTable, what: str) -> ShareTable:
     """Return a table of two questions with two answers each, or raise `ValueError`."""
     if square_table(table, what).unbiased.shape != (2, 2):
-        raise ValueError(f"{what} is of two questions with two answers each")
+        raise ValueError(f"{what} needs two questions with two answers each")
     return table
 
 
@@ -202,7 +202,7 @@ def _numbers(given: Sequence[float] | None, size: int, what: str) -> Floats:
     if found.shape != (size,) or not np.isfinite(found).all():
         raise ValueError(f"{what} must be {size} finite numbers, one for each answer")
     if (found == found[0]).all():
-        raise ValueError(f"{what} must not all be the same number: nothing varies then")
+        raise ValueError(f"{what} must not all be the same number")
     return found
 
 
@@ -376,5 +376,5 @@ def _doubts(shares: Shares | ShareTable, deviations: Floats, low: bool) -> tuple
 def square_table(table: Any, what: str) -> ShareTable:
     """Return a table of two questions, or raise `ValueError`."""
     if not isinstance(table, ShareTable) or table.unbiased.ndim != 2:
-        raise ValueError(f"{what} is of a table of two questions")
+        raise ValueError(f"{what} needs a table of two questions")
     return table

@@ -175,7 +175,7 @@ class PairEstimates:
             The edges of a star, 2 or more.
         """
         if k < 2:
-            raise ValueError(f"a star has 2 edges or more; got k = {k}")
+            raise ValueError(f"k must be at least 2 for a star; got {k}")
         values = self._star_values(k)
         others = max(self.nodes - 1, 0)
         degrees = np.clip(np.rint(self.degrees.values), 0, others)
@@ -233,7 +233,7 @@ class PairEstimates:
     def _require_dense(self) -> None:
         if self.nodes > MOST_DENSE:
             raise ValueError(
-                f"the matrix of a graph is written out for at most {MOST_DENSE:,} nodes; got "
+                f"the dense matrix of a graph is available for at most {MOST_DENSE:,} nodes; got "
                 f"{self.nodes:,}"
             )
 

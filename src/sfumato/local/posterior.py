@@ -33,9 +33,9 @@ def check_prior(prior: ArrayLike | None, k: int) -> Floats:
         return np.full(k, 1 / k)
     found = np.asarray(prior, dtype=np.float64)
     if found.shape != (k,) or not np.isfinite(found).all() or (found < 0).any():
-        raise ValueError(f"prior must be {k} chances, none negative, one for each answer")
+        raise ValueError(f"prior must be {k} probabilities, one per answer, none negative")
     if not found.sum() > 0:
-        raise ValueError("prior must give at least one answer a chance above zero")
+        raise ValueError("prior must give at least one answer a positive probability")
     return np.asarray(found / found.sum())
 
 

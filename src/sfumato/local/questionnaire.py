@@ -152,7 +152,7 @@ class Questionnaire:
         questions = tuple(_question(entry) for entry in asked)
         names = [question.name for question in questions]
         if len(set(names)) != len(names):
-            raise ValueError("every question has a name of its own")
+            raise ValueError("the questions must have different names")
         tables = _tables(survey.get("tables", []), names, share)
         return cls(
             Text()("[survey] name", survey.get("name", "survey")),
@@ -196,18 +196,18 @@ class Questionnaire:
         """Return the one item of all questions together."""
         parts = tuple(question.part for question in self.questions if question.part is not None)
         if len(parts) < len(self.questions):
-            raise ValueError("a joint survey has no means; give such a number bins")
+            raise ValueError("a joint survey cannot collect means; use bins instead of mean = true")
         cells = prod(len(part.answers) for part in parts)
         if cells > MOST_COMBINATIONS:
             raise ValueError(
-                f"a joint survey takes at most {MOST_COMBINATIONS:,} combinations of answers; "
-                f"these are {cells:,}"
+                f"a joint survey allows at most {MOST_COMBINATIONS:,} combinations of answers; got "
+                f"{cells:,}"
             )
         if len({question.permanent for question in self.questions}) > 1:
-            raise ValueError("in a joint survey all questions are permanent, or none")
+            raise ValueError("in a joint survey either all questions or none must be permanent")
         wished = {question.design for question in self.questions} - {"auto"}
         if len(wished) > 1:
-            raise ValueError("a joint survey has one design; its questions name several")
+            raise ValueError("all questions of a joint survey must have the same design")
         design = design_for(
             (wished or {"auto"}).pop(), combine_parts(parts), self.epsilon, self.respondents
         )
@@ -222,7 +222,9 @@ class Questionnaire:
 def _refuse_unknown(where: str, found: Mapping[str, Any], known: set[str]) -> None:
     unknown = sorted(set(found) - known)
     if unknown:
-        raise ValueError(f"{where} has no {unknown[0]!r}; it may hold {', '.join(sorted(known))}")
+        raise ValueError(
+            f"{where} has an unknown key {unknown[0]!r}; the keys are {', '.join(sorted(known))}"
+        )
 
 
 def _epsilon(value: Any) -> Fraction:
@@ -245,7 +247,7 @@ def _question(entry: Any) -> Question:
     _refuse_unknown(where, entry, _QUESTION)
     permanent, mean = entry.get("permanent", False), entry.get("mean", False)
     if type(permanent) is not bool or type(mean) is not bool:
-        raise ValueError(f"{where}: permanent and mean are true or false")
+        raise ValueError(f"{where}: permanent and mean must be true or false")
     try:
         weight = exact(entry.get("weight", 1))
     except (TypeError, ValueError):
@@ -256,10 +258,10 @@ def _question(entry: Any) -> Question:
     part: Part | None = None
     if "answers" in entry:
         if bounds is not None or mean or "bins" in entry:
-            raise ValueError(f"{where}: a question has answers, or it asks for a number")
+            raise ValueError(f"{where}: give either answers, or low and high for a number")
         part = Part(name, ask, _answers(where, entry["answers"]))
     elif bounds is None:
-        raise ValueError(f"{where}: say its answers, or low and high for a number")
+        raise ValueError(f"{where}: give either answers, or low and high for a number")
     elif not mean:
         part = _ranges(where, name, ask, bounds, entry.get("bins"))
     design = entry.get("design", "auto")
@@ -272,8 +274,7 @@ def _answers(where: str, given: Any) -> tuple[str, ...]:
     answers: tuple[str, ...] = AnswerTexts()(f"{where}: answers", given)
     if len(given) > MOST_COMBINATIONS:
         raise ValueError(
-            f"{where}: a question has at most {MOST_COMBINATIONS:,} answers; these are "
-            f"{len(given):,}"
+            f"{where}: at most {MOST_COMBINATIONS:,} answers are allowed; got {len(given):,}"
         )
     return answers
 
@@ -300,7 +301,7 @@ def _ranges(where: str, name: str, ask: str, bounds: tuple[float, float], bins: 
     edges = tuple(low + (high - low) * place / bins for place in range(bins + 1))
     answers = tuple(f"{start:.6g} to {end:.6g}" for start, end in pairwise(edges))
     if len(set(answers)) != len(answers):
-        raise ValueError(f"{where}: so many bins from low to high cannot be told apart")
+        raise ValueError(f"{where}: too many bins: their edges are equal in double precision")
     return Part(name, ask, answers, edges)
 
 
@@ -314,11 +315,11 @@ def _tables(wanted: Any, names: Sequence[str], share: str) -> tuple[tuple[str, s
         for pair in wanted
     )
     if not good:
-        raise ValueError("tables is a list of pairs of names of questions")
+        raise ValueError("tables must be a list of pairs of question names")
     if wanted and share != "split":
         raise ValueError(
-            "tables are counted where share is 'split'; a joint survey has the table of all "
-            "questions anyway, and with 'sample' nobody answers two"
+            "tables need share = 'split'; a joint survey always has the table of all questions, "
+            "and with 'sample' each person answers one question"
         )
     return tuple((first, second) for first, second in wanted)
 
@@ -382,7 +383,9 @@ def mean_design(name: str, epsilon: Fraction, bounds: tuple[float, float]) -> Nu
     if name == "auto":
         return best_mean(low, high, epsilon)
     if name not in MEANS:
-        raise ValueError(f"the design of a mean is auto, {' or '.join(MEANS)}; got {briefly(name)}")
+        raise ValueError(
+            f"the design of a mean must be auto, {' or '.join(MEANS)}; got {briefly(name)}"
+        )
     return MEANS[name](epsilon=epsilon, low=low, high=high)
 
 

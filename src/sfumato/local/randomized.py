@@ -20,19 +20,19 @@ __all__ = ["Estimate", "RandomizedResponse"]
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Design):
-    """Collect one of several answers from each person without ever learning a true one.
+    """Collect one of several answers per person by randomised response.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
 
     Notes
     -----
-    Privacy: the truth is told with probability e^ε/(e^ε + k − 1), else another answer is chosen
-    evenly; ε-DP for the report (docs/proofs/randomized-response.md).
+    Privacy: the true answer is sent with probability e^ε/(e^ε + k − 1), else another one, chosen
+    uniformly; ε-DP for the report (docs/proofs/randomized-response.md).
 
     Examples
     --------

@@ -139,7 +139,7 @@ class RecordTally:
         if not isinstance(reports, RecordReports):
             reports = RecordReports.encode(self.method, reports)
         elif reports.method != self.method:
-            raise ValueError("the reports were made by another method than the one that counts")
+            raise ValueError("the reports were made by another method")
         parts = {name: tally.add(reports.parts[name]) for name, tally in self.parts.items()}
         tables = {
             names: counts + _together([reports.parts[name].rows for name in names], counts.shape)
@@ -152,7 +152,7 @@ class RecordTally:
         if not isinstance(other, RecordTally):
             return NotImplemented
         if self.method != other.method or set(self.tables) != set(other.tables):
-            raise ValueError("only tallies of one method, with the same tables, add up")
+            raise ValueError("only tallies of the same method with the same tables can be added")
         return replace(
             self,
             parts={name: tally + other.parts[name] for name, tally in self.parts.items()},
@@ -173,7 +173,9 @@ class RecordTally:
         """
         answers = dict(self.method.questions)
         if question not in answers:
-            raise ValueError(f"{question!r} is not a question; there are {', '.join(answers)}")
+            raise ValueError(
+                f"{question!r} is not a question; the questions are {', '.join(answers)}"
+            )
         if self.method.sharing != "joint":
             return estimate(self.parts[question], estimator)
         if estimator == "em":
@@ -250,10 +252,12 @@ class RecordTally:
             tables[tuple(names)] = whole_counts(counts, tuple(sizes[name] for name in names))
         clients = document["clients"]
         if type(clients) is not int or any(table.sum() != clients for table in tables.values()):
-            raise ValueError("the tables of a tally hold every client once")
+            raise ValueError("each table of a tally must count every client once")
         told = [tally.reports for tally in parts.values()]
         if sum(told) != clients if method.sharing == "sample" else set(told) != {clients}:
-            raise ValueError("the tally does not have as many reports as clients make")
+            raise ValueError(
+                "the number of reports of the tally does not match its number of clients"
+            )
         return cls(method, parts, tables, clients)
 
 
@@ -262,18 +266,17 @@ def _require_table(method: Any, names: Sequence[str]) -> None:
     known = [name for name, _ in method.questions]
     strange = [name for name in names if name not in known]
     if strange or not names or len(set(names)) != len(names):
-        raise ValueError(f"a table is of distinct questions out of {', '.join(known)}")
+        raise ValueError(f"a table needs distinct questions out of {', '.join(known)}")
     if method.sharing == "sample":
         raise ValueError(
-            "each person told one answer, so no table of several questions can be made; collect "
-            "with how='split' or 'joint'"
+            "each person reported one answer, so tables of several questions cannot be estimated; "
+            "use how='split' or 'joint'"
         )
     if method.sharing == "split":
         laws = [law_of(method.parts[name]) for name in names]
         if not all(isinstance(law, MatrixLaw) or law.exclusive for law in laws):
             raise ValueError(
-                "only reports that are answers themselves can be counted together; collect with "
-                "tables=True"
+                "only reports that are themselves answers can be counted in tables; use tables=True"
             )
 
 

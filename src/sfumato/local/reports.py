@@ -46,7 +46,7 @@ class Reports:
     def joined(self, other: Reports) -> Reports:
         """Return these reports and those of others, by the same design."""
         if self.design != other.design:
-            raise ValueError("reports of two designs are not counted together")
+            raise ValueError("reports of different designs cannot be counted together")
         return Reports(self.design, np.concatenate([self.rows, other.rows]))
 
 

@@ -111,9 +111,9 @@ class Respondent:
             except FileExistsError:
                 if time.monotonic() > until:
                     raise ValueError(
-                        f"another program is answering with {self.path}; nothing was sent. Try "
-                        f"again when it is done. If none runs any more, one broke off: remove "
-                        f"{lock}"
+                        f"another program is using {self.path}; nothing was sent. Try again when "
+                        "it has finished. If no such program runs, an earlier one was "
+                        f"interrupted: remove {lock}"
                     ) from None
             time.sleep(PAUSE)
         try:
@@ -146,7 +146,7 @@ class Respondent:
             and all(isinstance(memory.get(part), dict) for part in ("chosen", "reports"))
         ):
             return memory
-        raise ValueError(f"{self.path} does not hold what a respondent remembers ({MEMORY})")
+        raise ValueError(f"{self.path} is not a memory file of a respondent ({MEMORY})")
 
     def _keep(self, memory: dict[str, Any]) -> None:
         """Write the file whole or not at all, for its owner's eyes alone."""

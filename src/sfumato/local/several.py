@@ -80,31 +80,31 @@ def _answers(value: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
-    """Collect the answers to several questions from each person, for one total loss.
+    """Collect the answers to several questions from each person, under one total privacy loss.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for all answers of one person replaced by any others.
+        Privacy loss for replacing all answers of one person by any others.
     questions
-        The possible answers of each question, by its name.
+        A dictionary from the name of each question to its possible answers.
     how
-        `"split"` randomises every answer with an equal part of epsilon; `"sample"` one answer,
-        of a question chosen evenly, with all of it; `"joint"` all answers as one out of all
-        combinations. `"auto"` takes the one with the smallest mean variance where answers are
-        equally common.
+        `"split"`: every answer is randomised with an equal part of epsilon. `"sample"`: each person
+        answers one question, chosen uniformly, with all of epsilon. `"joint"`: the combination of
+        all answers is randomised as one answer. `"auto"`: the one with the smallest mean variance
+        for equally common answers.
     tables
-        Whether tables of several questions are wanted, not only each question's shares. Reports
-        of `"sample"` tell none; reports of `"split"` only where they are answers themselves.
+        Whether tables of several questions are needed, besides the shares of each question. They
+        cannot be estimated with `"sample"`; with `"split"` only if a report is itself an answer.
     design
-        How an answer is randomised: `"RandomizedResponse"`, `"UnaryEncoding"`,
-        `"SubsetSelection"`, `"LocalHash"`, or the `"best"` of them for so many answers.
+        How an answer is randomised: `"RandomizedResponse"`, `"UnaryEncoding"`, `"SubsetSelection"`,
+        `"LocalHash"`, or `"best"`, the best of these for the number of answers.
 
     Notes
     -----
-    Privacy: the losses of the questions add up to ε (split), or the question told does not depend
-    on the answers (sample), or there is one ε-DP report (joint); ε-DP for the whole record in each
-    case (docs/proofs/local-records.md).
+    Privacy: the losses of the questions add up to ε (split), or the choice of the question does not
+    depend on the answers (sample), or there is one ε-DP report (joint); ε-DP for the whole record
+    in each case (docs/proofs/local-records.md).
 
     Examples
     --------
@@ -136,18 +136,18 @@ class MultiResponse(LocalMethod[OwnRecord | OwnRecords, Any]):
         super().__post_init__()
         if self.how == "joint" and prod(self.public.sizes) > MOST_COMBINATIONS:
             raise ValueError(
-                f"how='joint' takes at most {MOST_COMBINATIONS:,} combinations of answers; these "
-                f"are {prod(self.public.sizes):,}"
+                f"how='joint' allows at most {MOST_COMBINATIONS:,} combinations of answers; got "
+                f"{prod(self.public.sizes):,}"
             )
         if self.how in ("auto", "joint") and self.design == "LocalHash":
             raise ValueError(
-                "the variance of sums over combinations is not known for LocalHash; collect "
-                "jointly with another design, or with how='split' or 'sample'"
+                "LocalHash does not support how='joint' or 'auto', as the variance of sums over "
+                "combinations is not known; use another design, or how='split' or 'sample'"
             )
         if self.how == "sample" and self.tables:
             raise ValueError(
-                "how='sample' tells one answer of each person, so no table of several questions "
-                "can be made; use 'split' or 'joint'"
+                "how='sample' collects one answer per person, so tables of several questions "
+                "cannot be estimated; use how='split' or 'joint'"
             )
 
     @property

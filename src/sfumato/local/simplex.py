@@ -60,9 +60,8 @@ def likeliest(law: AnyLaw, counts: ArrayLike, *, gap: float = 1e-6, steps: int =
     if isinstance(law, MatrixLaw):
         return climb_likelihood(law.matrix, found, gap, steps)
     raise ValueError(
-        "a report of this design supports several answers, and how many reports support each is "
-        "not enough to tell which shares are likeliest; use estimator='project', or "
-        "likeliest_of_reports with the reports themselves"
+        "a report of this design supports several answers, so the likeliest shares cannot be "
+        "computed from counts; use estimator='project', or likeliest_of_reports with the reports"
     )
 
 

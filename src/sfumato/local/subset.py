@@ -20,21 +20,21 @@ __all__ = ["SubsetSelection"]
 
 @dataclass(frozen=True, kw_only=True)
 class SubsetSelection(Design):
-    """Collect from each person a set of several answers, likelier to hold the true one than not.
+    """Collect a random set of answers per person, which is more likely to contain the true one.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
     size
-        How many answers a set has; by default the number of least variance, near k/(e^ε + 1)
-        (Wang et al., 2016; Ye and Barg, 2018).
+        Number of answers in a set. Default: the size of least variance, near k/(e^ε + 1) for k
+        answers (Wang et al., 2016; Ye and Barg, 2018).
 
     Notes
     -----
-    Privacy: sets that hold the true answer are at most e^ε times as likely as those that do not
+    Privacy: sets that contain the true answer are at most e^ε times as likely as those that do not
     (docs/proofs/local-designs.md).
 
     Examples

@@ -83,8 +83,9 @@ class Item:
         missing = [part.name for part in self.parts if part.name not in answers]
         if missing or (not self.parts and self.name not in answers):
             raise ValueError(
-                f"{(missing or [self.name])[0]!r} is not answered; whether somebody answers must "
-                "not depend on the answer: offer an answer such as 'no answer'"
+                f"{(missing or [self.name])[0]!r} is not answered; answer every question, and "
+                "offer an answer such as 'no answer', since whether a person answers must not "
+                "depend on the answer"
             )
         if self.bounds is not None:
             return grid_step(real_number(self.name, answers[self.name]), self.bounds, self.steps)
@@ -139,8 +140,8 @@ class Item:
         item = cls(document["name"], document["ask"], design, document["permanent"], parts, bounds)
         if item.to_json() != dict(document):
             raise ValueError(
-                f"the question {item.name!r} of the survey file does not say what its design "
-                "says; make the file anew with `sfumato collect plan`"
+                f"the question {item.name!r} of the survey file does not match its design; write "
+                "the file again with `sfumato collect plan`"
             )
         return item
 
@@ -217,16 +218,18 @@ class Survey:
                 tuple((first, second) for first, second in document["tables"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the survey file lacks something: {error}") from None
+            raise ValueError(f"the survey file is incomplete: {error}") from None
         if str(survey.epsilon) != document.get("epsilon"):
             raise ValueError(
-                f"the survey file says that answering costs epsilon = {document.get('epsilon')}; "
-                f"its questions cost {survey.epsilon}"
+                f"the survey file has epsilon = {document.get('epsilon')}; its questions have a "
+                f"total of {survey.epsilon}"
             )
         if survey.identity != document.get("id"):
-            raise ValueError("the survey file was changed: its questions are not those of its id")
+            raise ValueError("the survey file was changed: its questions do not match its id")
         if survey.to_json() != document:
-            raise ValueError("the survey file was changed: it says more than its questions say")
+            raise ValueError(
+                "the survey file was changed: it has entries that its questions do not have"
+            )
         return survey
 
     def save(self, path: str | Path) -> Path:

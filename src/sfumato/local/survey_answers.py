@@ -121,19 +121,19 @@ def _read_item(text: str) -> Item:
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
-    """Randomise one person's answers to several questions of a survey.
+    """Randomise the answers of one person to several questions of a survey.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for all of the answers together: the sum of what the reports cost.
+        Total privacy loss of all answers: the sum of the losses of the reports.
     items
-        The items of the survey that are answered.
+        The questions of the survey that are answered.
 
     Notes
     -----
-    Privacy: each report is drawn on its own, and what they cost adds up; a permanent report that
-    was drawn before is not drawn again (docs/proofs/permanent-answers.md).
+    Privacy: each report is drawn independently, and the losses add up; a permanent report is drawn
+    once and repeated afterwards (docs/proofs/permanent-answers.md).
     """
 
     kind: ClassVar[str] = "respondent"
@@ -157,7 +157,10 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         super().__post_init__()
         total = sum((item.epsilon for item in self.asked), Fraction(0))
         if total != Fraction(self.epsilon):
-            raise ValueError(f"the reports cost {total} together; got epsilon = {self.epsilon}")
+            raise ValueError(
+                f"epsilon must be the total privacy loss of the reports, {total}; got "
+                f"{self.epsilon}"
+            )
 
     @classmethod
     def to(cls, items: tuple[Item, ...]) -> SurveyAnswers:
@@ -186,7 +189,7 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
         """Raise where other questions were answered."""
         super().check(public)
         if public != self.public:
-            raise ValueError("these are answers to other questions than those of the survey")
+            raise ValueError("the answers are for other questions than those of the survey")
 
     def plan(self, public: RespondentPublic) -> Plan:
         """Return what each report costs."""

@@ -27,31 +27,31 @@ def check_part(part: Part) -> None:
     """Raise `ValueError` where a question is not sound."""
     texts = (part.name, part.ask, *part.answers)
     if not all(isinstance(text, str) for text in texts) or not part.name:
-        raise ValueError("a question has a name, words to ask it, and answers, all of them text")
+        raise ValueError("a question needs a name, a wording (ask) and answers, all of them text")
     if len(part.answers) < 2 or len(set(part.answers)) != len(part.answers):
         raise ValueError(f"the question {part.name!r} needs two or more different answers")
     if not part.edges:
         return
     if len(part.edges) != len(part.answers) + 1:
         raise ValueError(
-            f"the question {part.name!r} has {len(part.answers)} ranges, which have "
+            f"the question {part.name!r} has {len(part.answers)} ranges and needs "
             f"{len(part.answers) + 1} edges; got {len(part.edges)}"
         )
     rising = all(low < high for low, high in pairwise(part.edges))
     if not rising or not all(map(math.isfinite, part.edges)):
-        raise ValueError(
-            f"the edges of the question {part.name!r}, from low to high, must be finite and rise"
-        )
+        raise ValueError(f"the edges of the question {part.name!r} must be finite and increasing")
 
 
 def check_item(item: Item) -> None:
     """Raise `ValueError` where a question and its design do not fit."""
     if not all(isinstance(text, str) for text in (item.name, item.ask)) or not item.name:
-        raise ValueError("a question has a name and words to ask it, both text")
+        raise ValueError("a question needs a name and a wording (ask), both text")
     if type(item.permanent) is not bool:
-        raise ValueError(f"whether {item.name!r} is permanent is true or false")
+        raise ValueError(f"permanent of the question {item.name!r} must be true or false")
     if (item.bounds is None) == (not item.parts):
-        raise ValueError(f"the question {item.name!r} has answers, or it asks for a number")
+        raise ValueError(
+            f"the question {item.name!r} must have either answers or the bounds of a number"
+        )
     if item.bounds is None:
         _check_answers(item)
     else:
@@ -65,7 +65,9 @@ def _check_answers(item: Item) -> None:
     if item.design.answers != item.answers:
         raise ValueError(f"the design of {item.name!r} has other answers than the question")
     if len({part.name for part in item.parts}) != len(item.parts):
-        raise ValueError(f"the questions told together as {item.name!r} need other names")
+        raise ValueError(
+            f"the questions that are reported together as {item.name!r} need other names"
+        )
 
 
 def _check_bounds(item: Item, low: float, high: float) -> None:
@@ -81,22 +83,24 @@ def _check_bounds(item: Item, low: float, high: float) -> None:
 def check_survey(survey: Survey) -> None:
     """Raise `ValueError` where the questions of a survey do not fit together."""
     if not isinstance(survey.name, str):
-        raise ValueError("the name of a survey is a text")
+        raise ValueError("the name of a survey must be a text")
     if survey.share not in SHARES:
         raise ValueError(f"share must be one of {', '.join(SHARES)}; got {survey.share!r}")
     if not survey.items:
-        raise ValueError("a survey has at least one question")
+        raise ValueError("a survey needs at least one question")
     asked = [part.name for item in survey.items for part in item.parts]
     asked += [item.name for item in survey.items if item.bounds is not None]
     reports = {item.name for item in survey.items}
     if len(set(asked)) != len(asked) or len(reports) != len(survey.items):
-        raise ValueError("every question of a survey has a name of its own")
+        raise ValueError("the questions of a survey must have different names")
     if survey.share == "joint" and len(survey.items) > 1:
-        raise ValueError("a joint survey has one report, of all questions together")
+        raise ValueError(
+            "a survey with share = 'joint' must have one item, which holds all questions"
+        )
     if survey.tables and survey.share != "split":
-        raise ValueError("tables are counted where share is 'split'")
+        raise ValueError("tables need share = 'split'")
     for pair in survey.tables:
         if len(set(pair)) != 2 or not set(pair) <= reports:
-            raise ValueError("a table is of two different questions of the survey")
+            raise ValueError("a table needs two different questions of the survey")
         if not all(survey.item(name).named for name in pair):
             raise ValueError("a table needs two questions whose reports are answers")

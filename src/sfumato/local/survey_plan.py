@@ -70,7 +70,8 @@ class ItemPlan:
         """
         if not 0 < margin < 1:
             raise ValueError(
-                f"a margin is a share between 0 and 1, such as 0.03 for 3 points; got {margin:g}"
+                "margin must be between 0 and 1, such as 0.03 for 3 percentage points; got "
+                f"{margin:g}"
             )
         return math.ceil(self.spread * (normal_quantile(level) / margin) ** 2 / self.told_by)
 

@@ -119,9 +119,9 @@ class SurveyTally:
         expected = self.reports.keys()
         if self.survey.share == "sample":
             if len(found) != 1 or not found.keys() <= expected:
-                raise WrongLine(number, "it must hold the report of one question")
+                raise WrongLine(number, "it must contain the report of one question")
         elif found.keys() != expected:
-            raise WrongLine(number, "it must hold one report of each question")
+            raise WrongLine(number, "it must contain one report of each question")
         return found
 
     def _sound(self, number: int, found: dict[str, Any], *, skip: bool) -> bool:
@@ -156,7 +156,9 @@ class SurveyTally:
         if not isinstance(other, SurveyTally):
             return NotImplemented
         if self.survey.identity != other.survey.identity:
-            raise ValueError("only tallies of one survey add up; these are of different ones")
+            raise ValueError(
+                "only tallies of the same survey can be added; these are of different surveys"
+            )
         return SurveyTally(
             self.survey,
             self.lines + other.lines,
@@ -170,7 +172,7 @@ class SurveyTally:
         """Return the reports of one question, counted."""
         item = self.survey.item(name)
         if item.bounds is not None:
-            raise ValueError(f"of {name!r} the mean is asked, not the shares of answers")
+            raise ValueError(f"the question {name!r} collects a mean; use mean({name!r})")
         return Tally(item.design, self.counts[name], self.reports[name])
 
     def shares(self, name: str, estimator: Estimator = "inverse") -> Shares:
@@ -189,7 +191,7 @@ class SurveyTally:
         """Return the mean of a number, with its margin."""
         item = self.survey.item(name)
         if item.bounds is None:
-            raise ValueError(f"of {name!r} the shares of answers are asked, not a mean")
+            raise ValueError(f"the question {name!r} collects answers; use shares({name!r})")
         found: MeanEstimate = item.design.mean(self.counts[name], self.reports[name])
         return found
 
@@ -201,7 +203,10 @@ class SurveyTally:
                 laws = AxisLaws(tuple(law_of(item.design) for item in items))
                 named = {item.name: item.answers for item in items}
                 return table_of_counts(laws, counts, self.lines, named)
-        raise ValueError(f"this survey was not made to tell a table of {first!r} and {second!r}")
+        raise ValueError(
+            f"this survey has no table of {first!r} and {second!r}; name it in `tables` of the "
+            "questionnaire"
+        )
 
     def joint(self) -> ShareTable:
         """Return the table of all questions of a joint survey."""
@@ -231,7 +236,7 @@ class SurveyTally:
         try:
             found = check_tally(survey, document)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the tally lacks something: {error}") from None
+            raise ValueError(f"the tally is incomplete: {error}") from None
         return cls(survey, *found)
 
     def save(self, path: str | Path) -> Path:
@@ -284,19 +289,17 @@ def check_tally(survey: Survey, document: Mapping[str, Any]) -> Parts:
         What the file says.
     """
     if document["survey"] != survey.identity:
-        raise ValueError("the tally is that of another survey")
+        raise ValueError("the tally belongs to another survey")
     lines, wrong = _count("lines", document["lines"]), _count("wrong", document["wrong"])
     names = {item.name for item in survey.items}
     if set(document["reports"]) != names or set(document["counts"]) != names:
-        raise ValueError("the tally does not have the questions that its survey has")
+        raise ValueError("the questions of the tally do not match those of its survey")
     reports = {
         item.name: _count("reports", document["reports"][item.name]) for item in survey.items
     }
     told = sum(reports.values()) if survey.share == "sample" else set(reports.values())
     if told != (lines if survey.share == "sample" else {lines}):
-        raise ValueError(
-            f"the tally has {lines} lines, and other numbers of reports than they make"
-        )
+        raise ValueError(f"the numbers of reports do not match the {lines} lines of the tally")
     counts = {
         item.name: _counts(item, document["counts"][item.name], reports[item.name])
         for item in survey.items
@@ -307,7 +310,7 @@ def check_tally(survey: Survey, document: Mapping[str, Any]) -> Parts:
 def _count(what: str, given: Any) -> int:
     """Return a number of lines or reports, or refuse it."""
     if type(given) is not int or given < 0:
-        raise ValueError(f"{what} of a tally must be whole numbers, none below zero")
+        raise ValueError(f"{what} of a tally must be whole numbers of at least 0")
     return given
 
 
@@ -319,7 +322,7 @@ def _counts(item: Item, given: Any, reports: int) -> NDArray[Any]:
         except ValueError as error:
             raise ValueError(f"{item.name}: {error}") from None
     if not isinstance(given, list) or len(given) != 2:
-        raise ValueError(f"{item.name}: a mean has two sums, of reports and of their squares")
+        raise ValueError(f"{item.name}: a mean needs two sums, of reports and of their squares")
     first, second = (_count("sums", each) for each in given)
     most = item.design.primitive.reports - 1
     # Reports from 0 to `most`: Σy ≤ Σy² ≤ most·Σy, and (Σy)² ≤ n·Σy².

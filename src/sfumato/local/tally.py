@@ -47,16 +47,16 @@ class Tally:
     def __post_init__(self) -> None:
         found = np.array(self.counts)
         if found.ndim != 1 or found.dtype.kind not in "iu" or (found < 0).any():
-            raise ValueError("the counts of a tally are whole numbers, none below zero")
+            raise ValueError("the counts of a tally must be whole numbers of at least 0")
         if len(found) != len(self.design.answers):
             raise ValueError(
-                f"a tally has one count for each of the {len(self.design.answers)} answers; "
-                f"got {len(found)}"
+                f"a tally needs one count for each of the {len(self.design.answers)} answers; got "
+                f"{len(found)}"
             )
         if type(self.reports) is not int or self.reports < 0:
-            raise ValueError("the number of reports is a whole number, not below zero")
+            raise ValueError("the number of reports must be a whole number of at least 0")
         if (found > self.reports).any():
-            raise ValueError("no answer can be supported by more reports than there are")
+            raise ValueError("the count of an answer exceeds the number of reports")
         whole = count_supported(self.design, self.reports)
         if whole is not None and int(found.sum()) != whole:
             raise ValueError(
@@ -89,8 +89,8 @@ class Tally:
         """
         if not hasattr(design, "answers"):
             raise ValueError(
-                f"{design.name} asks for a number and has no answers to count; its reports are "
-                "added up with support, and mean reads the sums"
+                f"{design.name} collects numbers and has no answers to count; use its support and "
+                "mean instead"
             )
         return cls(design, np.zeros(len(design.answers), dtype=np.int64), 0)
 
@@ -103,7 +103,7 @@ class Tally:
             Reports of this design: a list of what `perturb` returned, or what `perturb_all` did.
         """
         if isinstance(reports, str | bytes | dict):
-            raise ValueError("a list of reports is needed; put a single report into a list")
+            raise ValueError("reports must be a list; put a single report into a list")
         found = reports if hasattr(reports, "__len__") else list(reports)
         supported = np.asarray(self.design.support(found), dtype=np.int64)
         return replace(self, counts=self.counts + supported, reports=self.reports + len(found))
@@ -114,7 +114,7 @@ class Tally:
             return NotImplemented
         if self.design != other.design:
             raise ValueError(
-                "only tallies of one design add up; these were made with different designs"
+                "only tallies of the same design can be added; these have different designs"
             )
         return replace(
             self, counts=self.counts + other.counts, reports=self.reports + other.reports
@@ -136,7 +136,7 @@ class Tally:
             design = resolve(document["design"]).from_parameters(document["parameters"])
             counts, reports = document["counts"], document["reports"]
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the tally lacks something: {error}") from None
+            raise ValueError(f"the tally is incomplete: {error}") from None
         return cls(design, whole_counts(counts, (len(design.answers),)), reports)
 
 
@@ -171,7 +171,7 @@ def whole_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """
     found = np.array(given, dtype=object)
     if found.shape != shape:
-        raise ValueError(f"a tally has {' × '.join(map(str, shape))} counts here")
+        raise ValueError(f"this part of a tally must have {' × '.join(map(str, shape))} counts")
     if not all(type(count) is int and 0 <= count < 1 << 63 for count in found.ravel().tolist()):
-        raise ValueError("the counts of a tally are whole numbers, none below zero")
+        raise ValueError("the counts of a tally must be whole numbers of at least 0")
     return found.astype(np.int64)

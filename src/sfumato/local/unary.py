@@ -19,22 +19,22 @@ __all__ = ["UnaryEncoding"]
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(Design):
-    """Collect a bit for every answer, each turned over by a coin of its own.
+    """Collect one bit per possible answer, each flipped independently.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one answer replaced by any other.
     answers
-        The possible answers, or how many there are.
+        The possible answers, or their number.
     symmetric
-        Turn ones over as often as zeros. By default the true answer's bit is a fair coin, which
-        is optimal where no answer is held by very many (Wang et al., 2017).
+        Whether ones are flipped as often as zeros. By default the bit of the true answer is a fair
+        coin, which is optimal if no answer is very common (Wang et al., 2017).
 
     Notes
     -----
-    Privacy: two answers differ in two bits, and the coins make a ratio of at most e^ε of them
-    (docs/proofs/local-designs.md).
+    Privacy: two answers differ in two bits, whose flips change the probability of a report by a
+    factor of at most e^ε (docs/proofs/local-designs.md).
 
     Examples
     --------

@@ -82,7 +82,7 @@ def wire_law(primitive: LocalResponse, *, named: bool) -> dict[str, Any]:
                 "threshold": str(primitive.threshold),
             }
         case _:
-            raise ValueError(f"clients do not know how to draw {primitive.kind!r}")
+            raise ValueError(f"clients cannot draw reports of the kind {primitive.kind!r}")
     return {"kind": primitive.kind, **law, **({"named": True} if named else {})}
 
 

@@ -62,7 +62,7 @@ class MatrixResponseLaw(NumberedResponse):
         if any(min(column) < 1 or sum(column) != WORD for column in self.weights):
             raise ValueError("the weights of a column must be positive and add up to 2^64")
         if not within(worst_ratio(self.weights), self.epsilon):
-            raise ValueError("the weights of a row are more than e^epsilon apart")
+            raise ValueError("the weights of a row differ by a factor of more than e^epsilon")
 
     def contrasts(self) -> Sequence[tuple[Fraction, Fraction]]:
         """Return the largest and the least weight of a row that has them furthest apart."""
@@ -119,7 +119,7 @@ def whole_columns(columns: Columns, epsilon: Fraction) -> tuple[tuple[int, ...],
         weights = tuple(_round_column(column) for column in mixed)
         if min(map(min, weights)) >= 1 and within(worst_ratio(weights), epsilon):
             return weights
-    raise ValueError("the matrix costs more than epsilon")
+    raise ValueError("the privacy loss of the matrix exceeds epsilon")
 
 
 def _round_column(column: Sequence[Fraction]) -> tuple[int, ...]:

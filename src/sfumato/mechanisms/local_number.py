@@ -77,7 +77,9 @@ class BitOfNumber(NumberResponse):
 
     def _check_parameters(self) -> None:
         if self.rise < 1:
-            raise ValueError("epsilon is so small that a bit would tell nothing of the number")
+            raise ValueError(
+                "epsilon is so small that a report would hold no information; use a larger epsilon"
+            )
 
     @property
     def least(self) -> int:
@@ -159,7 +161,9 @@ class PlaceOfNumber(NumberResponse):
         if self.window < 1:
             raise ValueError("a window has at least one place")
         if self.line()[1] <= 0:
-            raise ValueError("epsilon is so small that a place would tell nothing of the number")
+            raise ValueError(
+                "epsilon is so small that a report would hold no information; use a larger epsilon"
+            )
 
     @property
     def threshold(self) -> int:

@@ -123,7 +123,7 @@ class LocalResponse(Primitive):
             if low <= 0 or not within(high / low, self.epsilon):
                 raise ValueError(
                     f"epsilon is too small for {self.inputs:,} inputs: with probabilities out of "
-                    f"2^64 a report would cost more than epsilon = {float(self.epsilon):.3g}; use "
+                    f"2^64 the privacy loss would exceed epsilon = {float(self.epsilon):.3g}; use "
                     "a larger epsilon"
                 )
 

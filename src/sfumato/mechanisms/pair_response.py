@@ -118,15 +118,14 @@ class RandomizedPairs(Primitive):
         most = math.isqrt(2 * MOST_PAIRS)
         if self.size > MOST_PAIRS:
             raise ValueError(
-                f"randomised response asks every pair of nodes, which is done for at most {most:,} "
-                f"nodes; got {self.nodes:,}"
+                f"randomised response on pairs is for at most {most:,} nodes; got {self.nodes:,}"
             )
         large = self.flip * self.size > MOST_FLIPS if self.gaps else self.size > 8 * MOST_BYTES
         if large:
             raise ValueError(
-                f"randomised response on {self.nodes:,} nodes with this epsilon says a noisy graph "
-                f"of about {self.flip * self.size:,.0f} edges, which is too large to be kept; use "
-                "a larger epsilon or fewer nodes"
+                f"randomised response on {self.nodes:,} nodes with this epsilon gives a noisy "
+                f"graph of about {self.flip * self.size:,.0f} edges, which is too large; use a "
+                "larger epsilon or fewer nodes"
             )
 
     def cost(self, measure: Measure) -> Loss:
@@ -185,7 +184,9 @@ class RandomizedPairs(Primitive):
             return _ones(output, self.size)
         found = np.empty(int((output < MORE).sum()), dtype=np.int64)
         if read_gaps(output, found, self.size) != len(found):
-            raise ValueError("the randomised pairs are damaged: they name pairs that do not exist")
+            raise ValueError(
+                "the randomised pairs are damaged: they contain pairs that do not exist"
+            )
         return found
 
     def require_output(self, output: Any) -> None:
@@ -197,7 +198,9 @@ class RandomizedPairs(Primitive):
         if len(output) != -(-self.size // 8):
             raise ValueError(f"{self.size} pairs are {-(-self.size // 8)} bytes; got {len(output)}")
         if self.size % 8 and int(output[-1]) >> self.size % 8:
-            raise ValueError("the randomised pairs are damaged: they name pairs that do not exist")
+            raise ValueError(
+                "the randomised pairs are damaged: they contain pairs that do not exist"
+            )
 
     def check_output(self, output: Any) -> None:
         """Raise unless an output says pairs in the one way in which they are written."""

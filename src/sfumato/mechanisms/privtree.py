@@ -312,7 +312,9 @@ class TreeSplitsRun:
     def step(self, value: Frontier) -> Bits:
         """Tell which nodes of the next level are split."""
         if self.done:
-            raise RuntimeError("the run has stopped; start a new one and pay for it")
+            raise RuntimeError(
+                "the run has stopped; start a new one, which has its own privacy loss"
+            )
         numerators, above = self._primitive.exponents(value.scores, self._depth)
         self._depth += 1
         # P(Laplace(1) > x) = e^−x/2 for x ≥ 0; below, one minus that.

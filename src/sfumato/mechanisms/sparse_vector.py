@@ -219,7 +219,9 @@ class AboveThresholdRun:
         """Tell whether an answer plus fresh noise reaches the noisy threshold."""
         answer = int(value)
         if self.done:
-            raise RuntimeError("the run has stopped; start a new one and pay for it")
+            raise RuntimeError(
+                "the run has stopped; start a new one, which has its own privacy loss"
+            )
         if not self._noise:
             block = noise.discrete_laplace(_BLOCK, scale=self._primitive.query_scale)
             self._noise = block.tolist()

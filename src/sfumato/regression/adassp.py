@@ -85,8 +85,8 @@ class AdaSSPEstimator:
         _, noise = self.noise(setting)
         if noise.mu_squared > limit.mu_squared:
             raise ValueError(
-                "the published constants spend more than this epsilon and delta; use the variant "
-                "'tight'"
+                "the privacy loss of the published constants exceeds this epsilon and delta; use "
+                "variant='tight'"
             )
 
     def noise(self, setting: Setting) -> tuple[MomentNoise, NormalNoise]:
@@ -183,30 +183,32 @@ def describe_error(setting: Setting, deviation: float) -> str:
 class AdaSSP(LinearMethod):
     """Release a linear model by AdaSSP (Wang, 2018): noisy moments and an adaptive ridge.
 
-    Needs a delta. Good where records are many for the number of features; where they are few,
-    `BoostedAdaSSP` loses less to the cut of the target.
+    It requires a delta. It suits data with many records per feature; with few, `BoostedAdaSSP`
+    loses less by clipping the target. Parameters not listed here are those of every linear method
+    (`LinearMethod`).
 
     Parameters
     ----------
-    epsilon, target, delta, categories, intercept, response, features, bound, radius, rows
-        As for `LinearRegression`; the target is cut at one to four standard deviations, the
-        further out the more records there are.
+    bound
+        Where the target is clipped, in multiples of its spread. Default: one to four standard
+        deviations, more with more records.
     ridge
-        The floor of the eigenvalues of the noisy matrix, in multiples of √p times its noise.
+        Lower bound of the eigenvalues of the noisy matrix, in multiples of √p times its noise, for
+        p features.
     balance
-        How much of the budget goes to the sums of products with the target, as against those of
-        the features: 1 moves both as far, less is better where columns are much alike.
-
+        Budget of the products with the target relative to that of the products of features. 1 gives
+        both the same noise relative to their sensitivity; a smaller value is better if columns are
+        highly correlated.
     variant
-        `"tight"`: as little noise as the budget allows; `"published"`: that of the paper, for
-        which half as much budget or more goes unused. It is refused for a record replaced, and
-        where it would spend more than epsilon.
+        `"tight"`: the smallest noise that the budget allows. `"published"`: the noise of the paper,
+        which leaves half of the budget or more unused. It is refused under replace-one, and if its
+        privacy loss would exceed epsilon.
 
     Notes
     -----
-    Privacy: rows are no longer than 1 and answers no larger than 1, so that one record moves the
-    matrix and the vector together by a known distance, to which normal noise is scaled; the ridge
-    is read off the noisy matrix (docs/proofs/adassp.md).
+    Privacy: rows have length at most 1 and responses size at most 1, so one record moves the matrix
+    and the vector together by a known distance, to which normal noise is scaled; the ridge is
+    computed from the noisy matrix (docs/proofs/adassp.md).
     """
 
     proof: ClassVar[str] = "adassp.md"
@@ -223,9 +225,7 @@ class AdaSSP(LinearMethod):
             return AdaSSPEstimator(ridge=ridge, balance=balance)
         _, relation = self.record_budget(public)
         if public.contribution > 1 or relation is not Relation.ADD_REMOVE:
-            raise ValueError(
-                "the published variant is for one row added or removed; use the variant 'tight'"
-            )
+            raise ValueError("the published variant is for add/remove; use variant='tight'")
         logarithm = math.log(6 / float(Fraction(self.delta)))
         deviation = 3 * math.sqrt(logarithm) / float(Fraction(self.epsilon))
         return AdaSSPEstimator(ridge=ridge, balance=1.0, deviation=deviation)

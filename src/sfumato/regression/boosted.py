@@ -153,31 +153,31 @@ class BoostedEstimator:
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedAdaSSP(LinearMethod):
-    """Release a linear model by boosted AdaSSP (Tang et al., 2023), rightly calibrated.
+    """Release a linear model by boosted AdaSSP (Tang et al., 2023), with corrected calibration.
 
-    Needs a delta. Residuals are cut far more closely than answers could be, which leaves less
-    noise; several rounds make up for what was cut off.
+    It requires a delta. Residuals can be clipped more tightly than the target, which needs less
+    noise; several rounds correct the bias of clipping. Parameters not listed here are those of
+    every linear method (`LinearMethod`).
 
     Parameters
     ----------
-    epsilon, target, delta, categories, intercept, response, features, bound, radius, rows
-        As for `LinearRegression`; the target is cut at four standard deviations by default.
+    bound
+        Where the target is clipped, in multiples of its spread. Default: four standard deviations.
     rounds
-        How many rounds there are. Fewer are better where the target can hardly be told from the
-        other columns.
+        Number of boosting rounds. Fewer are better if the other columns hardly predict the target.
     residuals
-        Where residuals are cut, in standard deviations of the target.
+        Where residuals are clipped, in standard deviations of the target.
     ridge
-        What is added to the eigenvalues of the noisy matrix, in multiples of √p times its noise.
+        Term added to the eigenvalues of the noisy matrix, in multiples of √p times its noise, for p
+        features.
     balance
-        How much of the budget goes to the rounds, as against the sums of products of features; by
-        default what suits the relation.
+        Budget of the rounds relative to that of the products of features. Default: chosen for the
+        relation (add/remove or replace-one).
 
     Notes
     -----
-    Privacy: whatever was said in earlier rounds, one record moves the matrix and all rounds
-    together by a known distance, to which normal noise is scaled
-    (docs/proofs/boosted-adassp.md).
+    Privacy: whatever earlier rounds released, one record moves the matrix and all rounds together
+    by a known distance, to which normal noise is scaled (docs/proofs/boosted-adassp.md).
     """
 
     proof: ClassVar[str] = "boosted-adassp.md"

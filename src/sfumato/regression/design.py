@@ -132,8 +132,8 @@ def centres(coding: Coding) -> tuple[Floats, float, float]:
     middles, low, high = _middles(coding)
     if not (np.isfinite(middles).all() and 0 < high / 2 - low / 2 < np.inf):
         raise ValueError(
-            f"a column from {low!r} to {high!r} cannot be told in double precision: subtract a "
-            "public constant from it, or declare other bounds"
+            f"a column from {low!r} to {high!r} cannot be represented in double precision: "
+            "subtract a public constant from it, or declare other bounds"
         )
     middles.setflags(write=False)
     return middles, low, high
@@ -211,7 +211,8 @@ class Response:
         if strange or len(set(positive)) == len(labels):
             known = ", ".join(repr(label) for label in labels[:20])
             raise ValueError(
-                f"positive must be some of the values of {target!r}, not all; there are {known}"
+                f"positive must be some of the values of {target!r}, not all; the values are "
+                f"{known}"
             )
         chosen = np.array([label in positive for label in labels])
         return cls(column, np.where(chosen, UNIT, -UNIT).astype(np.int64), 0.0, 1.0)
@@ -316,10 +317,10 @@ def sums_of(dimension: int, targets: int = 1) -> tuple[Size, ...]:
 def check_dimension(dimension: int) -> None:
     """Raise where there are no features, or too many for the sums of their products."""
     if dimension == 0:
-        raise ValueError("there is no column to explain the target with, and no intercept")
+        raise ValueError("the model has no features: declare another column, or set intercept=True")
     sums = dimension * (dimension + 1) // 2
     if sums > MOST_SUMS:
         raise ValueError(
-            f"{dimension:,} features have {sums:,} products of two, of which {MOST_SUMS:,} are "
+            f"{dimension:,} features have {sums:,} products of two; at most {MOST_SUMS:,} are "
             "allowed; name fewer columns, or declare fewer values of each"
         )

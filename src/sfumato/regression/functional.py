@@ -138,21 +138,20 @@ class FunctionalRegression(Method[Table, RegressionModel]):
     Parameters
     ----------
     epsilon
-        Privacy loss for one unit of the table.
+        Privacy loss for one unit of the table (row or person).
     target
-        The column that is explained: of numbers or dates, or of classes with `positive`.
+        The column to predict: of numbers or dates, or of classes if `positive` is given.
     positive
-        The values of the target that a logistic model tells from the others; without them the
+        The values of the target that are the positive class of a logistic model. Without it the
         model is linear.
     sensitive
         Columns whose coefficients get more noise than the others.
     ratio
-        The noise on the others' coefficients as a share of the noise on those of the sensitive
-        columns, from above 0 to 1. It protects a person no better: what holds for a person is
-        epsilon alone.
+        Noise on the other coefficients divided by the noise on those of the sensitive columns,
+        above 0 and at most 1. It does not change the guarantee for a person, which is epsilon.
     categories
-        `"indicators"`: a coefficient for each category; `"places"`: one for the column, for the
-        place of a category in the declared list, which needs far less noise where there are many.
+        `"indicators"`: one coefficient per category. `"places"`: one coefficient per column, for
+        the position of the category in the declared list, with far less noise if there are many.
     intercept
         Whether the model has a constant term.
     add_ridge
@@ -162,7 +161,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
     -----
     Privacy: the objective is a polynomial of degree two whose coefficients are sums over records;
     geometric noise is added to each, in proportion to how far one record moves all of them
-    (docs/proofs/functional-mechanism.md). What is minimised is the noisy polynomial.
+    (docs/proofs/functional-mechanism.md). The noisy polynomial is minimised.
     """
 
     kind: ClassVar[str] = "table"

@@ -52,23 +52,22 @@ def second_moments(public: TablePublic, design: Design) -> tuple[float, ...]:
 class KNormRegression(LinearMethod):
     """Release a linear regression by Euclidean K-norm noise on its sums of products.
 
+    Parameters not listed here are those of every linear method (`LinearMethod`).
+
     Parameters
     ----------
-    epsilon, target, categories, intercept, response, features, bound, radius, rows
-        As for every linear method (`LinearMethod`).
     delta
-        Not used: the guarantee is pure.
+        Must be left out: the guarantee is pure.
     moments
-        `"trace"`: beside Xᵀy only how long the rows are is measured, and their second moments are
-        guessed from the schema, which is best with few records; `"matrix"`: all second moments
-        are measured; `"auto"`: whichever the number of records is enough for.
+        `"trace"`: Xᵀy and the total squared length of rows are measured, and second moments are
+        guessed from the schema; best with few records. `"matrix"`: all second moments are measured.
+        `"auto"`: chosen by the number of records.
 
     Notes
     -----
-    Privacy: rows have length at most 1 and answers size at most 1, so one record moves the vector
-    of all sums by a known length; noise of density ∝ exp(−ε‖z‖/Δ) hides it
-    (docs/proofs/k-norm-regression.md). What is paid beforehand is on
-    docs/proofs/regression-rows.md.
+    Privacy: rows have length at most 1 and responses size at most 1, so one record moves the vector
+    of all sums by at most Δ, and noise of density ∝ exp(−ε‖z‖/Δ) is added
+    (docs/proofs/k-norm-regression.md; for privately chosen scales docs/proofs/regression-rows.md).
     """
 
     proof: ClassVar[str] = "k-norm-regression.md"
@@ -78,7 +77,7 @@ class KNormRegression(LinearMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta is not None:
-            raise ValueError("delta must be None: K-norm noise gives a pure guarantee without it")
+            raise ValueError("K-norm noise has a pure privacy loss; leave delta out")
 
     def estimator(self, public: TablePublic) -> Estimator:
         """Return K-norm noise with second moments guessed from the schema, or measured."""

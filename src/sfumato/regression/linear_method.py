@@ -40,37 +40,38 @@ _gaussian = lru_cache(maxsize=256)(GDP.within)
 
 @dataclass(frozen=True, kw_only=True)
 class LinearMethod(Method[Table, RegressionModel]):
-    """A private linear model of one column by the others.
+    """A method that releases a linear model of one column given the others.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is explained: of numbers or dates. A record whose target is missing counts
-        as a row of zeros.
+        The column to predict, of numbers or dates. A record with a missing target counts as a row
+        of zeros.
     delta
-        If given, the guarantee is (epsilon, delta) and the budget is counted in Gaussian
-        differential privacy; without it the guarantee is pure.
+        If given, the guarantee is (epsilon, delta) and the budget is accounted in Gaussian
+        differential privacy; otherwise the guarantee is pure.
     categories
-        `"indicators"`: a weight for each category; `"places"`: one for the column, for the place
-        of a category in the declared list.
+        `"indicators"`: one weight per category. `"places"`: one weight per column, for the position
+        of the category in the declared list.
     intercept
         Whether the model has a constant term.
     response
-        `"paid"`: where the target lies and how far it spreads is chosen privately, for a tenth of
-        the budget, more with few records and less with many; `"declared"`: it is taken from the
-        middle and a third of half the declared range.
+        How the centre and spread of the target are set. `"paid"`: they are chosen privately for a
+        tenth of the budget, more with few records and less with many. `"declared"`: they are the
+        middle and a sixth of the declared range.
     features
-        The same for the columns that explain, for another tenth of the budget; `"auto"` pays
-        where the number of records, public or declared about, makes it worth it.
+        How the centres and spreads of the other columns are set, as for `response`; `"paid"` uses
+        another tenth of the budget. `"auto"`: `"paid"` if it is worth its budget at the number of
+        records, which is public or given as `rows_about` in the schema.
     bound
-        Where the target is cut, in multiples of its spread; by default what suits the estimator.
+        Where the target is clipped, in multiples of its spread. Default: chosen for the estimator.
     radius
-        Where rows are shortened, in multiples of their usual length.
+        Maximum length of a row of features, in multiples of the usual length.
     rows
-        `"weigh"`: a record whose row is too long counts less; `"clip"`: its row is shortened and
-        its target stays as it is.
+        What happens to a record whose row is too long. `"weigh"`: the record gets less weight.
+        `"clip"`: its row is shortened and its target is unchanged.
     """
 
     kind: ClassVar[str] = "table"

@@ -164,42 +164,49 @@ def score_best_fit(situation: Situation, goal: str, grid: Grid) -> tuple[float, 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegression(LinearMethod):
-    """Release a linear model of one column by the others, as well as can be for the budget.
+    """Release a linear model of one column given the others; the recommended regression.
 
-    The estimator, where the target is cut, how long rows may be, and whether the scales of columns
-    are worth their price are chosen on made-up tables with as many records and columns, under the
-    same budget; the plan says what was chosen and how well it did.
+    The best estimator and its settings (clipping of the target, length of rows, scales of columns)
+    are chosen by trials on synthetic tables with the same number of records and columns and the
+    same budget. The plan lists the choice and its accuracy in the trials.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one unit of the table.
+        Privacy loss for one unit of the table (row or person).
     target
-        The column that is explained: of numbers or dates. A record whose target is missing counts
-        as a row of zeros.
+        The column to predict, of numbers or dates. A record with a missing target counts as a row
+        of zeros.
     delta
-        If given, the guarantee is (epsilon, delta), and normal noise may be used; without it the
+        If given, the guarantee is (epsilon, delta) and Gaussian noise may be used; otherwise the
         guarantee is pure.
     goal
-        `"error"`: predictions are to be close to the target; `"order"`: they are to put records
-        in the right order.
+        What estimators are compared by. `"error"`: how close predictions are to the target.
+        `"order"`: how well they rank records.
     categories
-        `"indicators"`: a weight for each category; `"places"`: one for the column, for the place
-        of a category in the declared list.
+        `"indicators"`: one weight per category. `"places"`: one weight per column, for the position
+        of the category in the declared list.
     intercept
         Whether the model has a constant term.
     response, features
-        Whether where the target, or the other columns, lie and how far they spread is chosen
-        privately (`"paid"`, for a tenth of the budget each) or taken from their declared range
-        (`"declared"`); `"auto"`: whatever does better on made-up tables.
-    bound, radius, rows
-        As for `KNormRegression`; by default what does best on made-up tables. An estimator that
-        cuts what its model leaves of the target cuts that at the bound.
+        How the centre and spread of the target (`response`) and of the other columns (`features`)
+        are set. `"paid"`: they are chosen privately, for a tenth of the budget each. `"declared"`:
+        they are computed from the declared ranges. `"auto"`: the better one on synthetic tables.
+    bound
+        Where the target is clipped, in multiples of its spread; estimators that clip residuals clip
+        them there. Default: the best value on synthetic tables.
+    radius
+        Maximum length of a row of features, in multiples of the usual length. Default: the best
+        value on synthetic tables.
+    rows
+        What happens to a record whose row is too long. `"weigh"`: the record gets less weight.
+        `"clip"`: its row is shortened and its target is unchanged. Default: the better one on
+        synthetic tables.
 
     Notes
     -----
-    Privacy: the choice is made of public facts, and of the noisy number of records where that is
-    private; each estimator is proved by itself (docs/proofs/linear-regression.md).
+    Privacy: the choice depends on public facts only, and on the noisy number of records if that is
+    private; each estimator has its own proof (docs/proofs/linear-regression.md).
     """
 
     proof: ClassVar[str] = "linear-regression.md"

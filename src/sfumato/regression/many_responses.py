@@ -57,35 +57,41 @@ def squared_sensitivity(relation: Relation) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ManyResponses(Method[Table, RegressionModels]):
-    """Release linear models of many columns by the same others, for the price of one release.
+    """Release linear models of several target columns within one budget.
 
-    The sums of products of the columns that explain serve all targets; all sums get their noise at
-    once. A record whose target is missing counts as one at the middle of its declared range, so
-    the weights of a target that many records lack are too small by that share; the order of
-    predictions does not suffer.
+    The targets share the sums of products of the other columns, and noise is added to all sums at
+    once. A missing target counts as the middle of its declared range, so the weights of a target
+    are too small by the share of records in which it is missing; the ranking of predictions is not
+    affected.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one unit of the table, for all models together.
+        Total privacy loss of all models, for one unit of the table (row or person).
     targets
-        The columns that are explained, of numbers or dates; all others explain.
+        The columns to predict, of numbers or dates. All other columns are explanatory.
     delta
-        If given, the guarantee is (epsilon, delta) and noise is normal, whose size does not grow
-        with the number of sums; without it the guarantee is pure.
-    categories, intercept, radius
-        As for `LinearRegression`; a row that is too long is shortened.
+        If given, the guarantee is (epsilon, delta) and noise is Gaussian, whose scale does not grow
+        with the number of sums; otherwise the guarantee is pure.
+    categories
+        `"indicators"`: one weight per category. `"places"`: one weight per column, for the position
+        of the category in the declared list.
+    intercept
+        Whether the models have a constant term.
+    radius
+        Maximum length of a row of features, in multiples of the usual length. A longer row is
+        shortened.
     features
-        `"declared"`: the scales of columns that explain are taken from their declared ranges;
-        `"paid"`: they are chosen privately, for a tenth of the budget.
+        Scales of the explanatory columns. `"declared"`: computed from the declared ranges.
+        `"paid"`: chosen privately, for a tenth of the budget.
     bound
-        Where each target is cut, in multiples of a sixth of its declared range.
+        Where each target is clipped, in multiples of a sixth of its declared range.
     length
-        Where the targets of a record are shortened together, as a share of the length they have
-        if every one is at its bound.
+        Maximum length of the vector of targets of a record, as a share of its length if every
+        target is at its bound.
     ridge
-        The smallest eigenvalue that the matrix of products is lifted to, in multiples of √p and
-        of the noise on a square.
+        Lower bound of the eigenvalues of the matrix of products, in multiples of √p times the noise
+        on a square, for p features.
 
     Notes
     -----
@@ -144,7 +150,7 @@ class ManyResponses(Method[Table, RegressionModels]):
         super().check(public)
         if len(self.targets) > MOST_FEATURES:
             raise ValueError(
-                f"there may be at most {MOST_FEATURES:,} targets; got {len(self.targets):,}"
+                f"targets must be at most {MOST_FEATURES:,} columns; got {len(self.targets):,}"
             )
         for target in self.targets:
             check_dimension(self.design(public, target).dimension)

@@ -35,7 +35,7 @@ def merge_releases(releases: Sequence[RegressionModel]) -> RegressionModel:
     Privacy: nothing is spent; it is computed from what has been released.
     """
     if not releases:
-        raise ValueError("there is nothing to merge; give the releases of at least one party")
+        raise ValueError("the list of releases is empty; give the release of at least one party")
     parts = [_part(release) for release in releases]
     method, rule, estimator, _ = parts[0]
     columns = releases[0].public.schema.columns
@@ -43,8 +43,8 @@ def merge_releases(releases: Sequence[RegressionModel]) -> RegressionModel:
         alike = release.public.schema.columns == columns and _same(rule, other)
         if not alike or estimator.entry != another.entry:
             raise ValueError(
-                "the parties' rows differ: they need one schema, target, clip and bound, and "
-                "response and features declared, not paid"
+                "the rows of the parties differ; use the same schema, target, clip and bound, "
+                "with response='declared' and features='declared'"
             )
     total = reduce(add, [statistics for *_, statistics in parts])
     fit = estimator.fit_weights(total)
@@ -58,7 +58,7 @@ def _part(
     origin = release.provenance
     method, public = origin.method, origin.public
     if not isinstance(method, RobustLinearRegression) or method.variant != "proved":
-        raise ValueError("only releases by RobustLinearRegression keep statistics that add up")
+        raise ValueError("only releases of RobustLinearRegression can be merged")
     said = {entry.label: origin.transcript[entry.label] for entry in origin.transcript}
     setting = method.setting(public, said)
     estimator = method.chosen(public, setting)

@@ -189,8 +189,8 @@ class RegressionModel(Release, ToFrame):
         """
         if self.covariance is None or self.deviation is None:
             raise ValueError(
-                "the method of this model does not say how sure it is; "
-                "RobustLinearRegression does, with a noise-aware fit"
+                "the method of this model gives no intervals; use RobustLinearRegression with "
+                "engine='noise_aware'"
             )
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1; got {level!r}")

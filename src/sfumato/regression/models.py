@@ -38,7 +38,7 @@ class RegressionModels(Release, ToFrame):
     def __getitem__(self, target: str) -> RegressionModel:
         """Return the model of one target."""
         if target not in self.models:
-            raise KeyError(f"no target {target!r}; there are {', '.join(self.models)}")
+            raise KeyError(f"no target {target!r}; the targets are {', '.join(self.models)}")
         return self.models[target]
 
     @property

@@ -48,32 +48,27 @@ class Curvature(Constraint):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveRegression(LinearMethod):
-    """Release a linear regression by perturbing what it minimises.
+    """Release a linear regression by objective perturbation.
 
-    The weights minimise a Huber loss of the residuals, a ridge, and a random linear term. There is
-    as much noise as on the sum Σ y x alone, and none on Σ x xᵀ, which makes it the best choice
-    under pure ε; it takes longer than methods that only sum.
+    The weights minimise a Huber loss of the residuals plus a ridge and a random linear term. The
+    noise is that of the sum Σ y x alone, with none on Σ x xᵀ, which makes it the best choice under
+    pure ε. It is slower than methods that only sum. Parameters not listed here are those of every
+    linear method (`LinearMethod`).
 
     Parameters
     ----------
-    epsilon
-        Privacy loss for one unit of the table.
-    target
-        The column that is explained.
     residual_bound
-        The residual up to which the loss is quadratic, in multiples of the target's spread (if
-        `bound` is not given); beyond it a record pulls no harder.
+        Residual up to which the loss is quadratic, in multiples of the spread of the target, if
+        `bound` is not given. Beyond it the loss is linear.
     curvature
-        The share of the loss that goes to the curvature of the objective: the more, the less the
-        weights are shrunk, and the more noise there is.
-    delta, categories, intercept, response, features, bound, radius, rows
-        As for `LinearMethod`.
+        Share of the privacy loss for the curvature of the objective. A larger share shrinks the
+        weights less and adds more noise.
 
     Notes
     -----
-    Privacy: rows are at most 1 long and no residual pulls harder than 1, so the random linear term
-    hides one record; a hundredth of ε hides that the minimiser is computed and not exact
-    (docs/proofs/objective-perturbation.md).
+    Privacy: rows have length at most 1 and the gradient of the loss in a residual is at most 1, so
+    the random linear term masks one record; a hundredth of ε covers the numerical error of the
+    minimiser (docs/proofs/objective-perturbation.md).
     """
 
     proof: ClassVar[str] = "objective-perturbation.md"

@@ -51,34 +51,36 @@ class Shares(Constraint):
 class RobustLinearRegression(LinearMethod):
     """Release a Bayesian linear regression from noisy statistics of clipped rows.
 
+    Parameters not listed here are those of every linear method (`LinearMethod`).
+
     Parameters
     ----------
     clip
-        Where entries of rows are clipped, in multiples of their usual size; by default, as with
-        `bound` and `moment_shares`, what does best on made-up data of the same public size.
+        Where entries of rows are clipped, in multiples of their usual size. Default, also of
+        `bound` and `moment_shares`: the best value on synthetic data of the same public size.
     moment_shares
-        How the matrix of second moments, the products with the response and the square of the
-        response share the loss.
+        Shares of the privacy loss for the matrix of second moments, the products with the target,
+        and the square of the target.
     engine
-        `"noise_aware"`: a posterior that knows the noise, with intervals that cover; `"gibbs"`:
-        Gamma priors and a ridge as large as the noise; `"fixed"`: both precisions are 1.
+        `"noise_aware"`: a posterior that accounts for the noise, with valid intervals. `"gibbs"`:
+        Gamma priors and a ridge as large as the noise. `"fixed"`: both precisions are 1.
     calibration
-        `"tight"`: what one record can do to all statistics together; `"seed"`: the published
-        scales of noise, which hold as well and are wider.
+        `"tight"`: noise scaled to the joint sensitivity of all statistics. `"seed"`: the published
+        noise scales, which are also private, and larger.
     variant
-        `"published"`: the pipeline as it was run, with private means and thresholds that are
-        told as they are, and a variational fit that stops early.
+        `"published"`: the pipeline as published. It releases private means and thresholds without
+        noise, so it is not private, and its variational fit stops early.
     accept_unproven
-        Needed for the published variant, which is not private.
+        Must be true for the published variant, which is not private.
     rows
-        `"clip"` and `"weigh"` as in other linear methods; `"unit"`: every row is brought to a
-        length of 1, as was published.
+        What happens to a record whose row is too long. `"weigh"`: the record gets less weight.
+        `"clip"`: its row is shortened. `"unit"`: every row is scaled to length 1, as published.
 
     Notes
     -----
-    Privacy: entries of rows and answers are clipped at public thresholds; geometric noise on
-    all statistics follows the most by which one record moves them together, which is less than the
-    sum of what it does to each (docs/proofs/robust-regression.md). The method is that of Nieminen
+    Privacy: entries of rows and targets are clipped at public thresholds; geometric noise on all
+    statistics is scaled to the most that one record changes them jointly, which is less than the
+    sum of the separate changes (docs/proofs/robust-regression.md). The method is that of Nieminen
     (2017) and Honkela, Das, Nieminen, Dikmen and Kaski (2018).
     """
 
@@ -98,12 +100,12 @@ class RobustLinearRegression(LinearMethod):
         super().__post_init__()
         if self.variant == "published" and not self.accept_unproven:
             raise ValueError(
-                "the published pipeline is not private: its thresholds and means are those of the "
-                "data; use variant='proved', or set accept_unproven=True for a comparison that "
-                "promises nothing"
+                "the published pipeline is not private: it releases thresholds and means of the "
+                "data without noise; use variant='proved', or set accept_unproven=True for a "
+                "comparison without a privacy guarantee"
             )
         if self.variant == "published" and self.delta is not None:
-            raise ValueError("the published pipeline has a pure loss; leave delta out")
+            raise ValueError("the published pipeline has a pure privacy loss; leave delta out")
 
     @property
     def basis(self) -> Basis:

@@ -100,9 +100,9 @@ class TukeyEstimator:
         if needed:
             wanted = needed * RECORDS_PER_FEATURE * setting.dimension
             raise ValueError(
-                f"TukeyEM needs at least {needed:,} batches with this budget, about {wanted:,} "
-                f"records with {setting.dimension:,} features; it would have "
-                f"{self._batches(setting):,}. Use another method, or more budget"
+                f"TukeyEM needs at least {needed:,} batches with this budget, which is about "
+                f"{wanted:,} records for {setting.dimension:,} features; these data give "
+                f"{self._batches(setting):,}. Use another method, or a larger epsilon"
             )
 
     def steps(self, setting: Setting) -> tuple[PlanStep, ...]:
@@ -171,26 +171,27 @@ def _least_squares(x: Floats, y: Floats, order: NDArray[np.int64], batches: int)
 class TukeyEM(LinearMethod):
     """Release a linear model by TukeyEM (Amin, Joseph, Ribero and Vassilvitskii, 2023).
 
-    Records are dealt out into batches, each batch gets a least-squares model, and a model is
-    released that lies deep among them all. It needs many records, about a thousand a column, and
-    then hardly depends on how closely bounds were declared.
+    Records are divided into batches, a least-squares model is fitted to each batch, and a model of
+    high Tukey depth among them is released. It needs many records, about 1,000 per column; the
+    declared bounds then hardly matter. Parameters not listed here are those of every linear method
+    (`LinearMethod`).
 
     Parameters
     ----------
-    epsilon, target, categories, intercept, response, features, bound, radius, rows
-        As for `LinearRegression`; the target is cut at eight standard deviations by default.
+    bound
+        Where the target is clipped, in multiples of its spread. Default: eight standard deviations.
     delta
-        With a delta, half of epsilon tests whether the models of batches lie close enough
-        together; if they do not, nothing but that is released. Without one there is no test, and
-        far more batches are needed.
+        If given, half of epsilon is for a test that the models of the batches are close together;
+        if it fails, only its result is released. Without delta there is no test, and far more
+        batches are needed.
     batches
-        How many batches there are; by default as many as leave two records a feature.
+        Number of batches. Default: as many as leave two records per feature in each batch.
 
     Notes
     -----
-    Privacy: one record is in one batch and changes one model, or two where it is replaced; a deep
-    point among them is chosen by the exponential mechanism after a test that this choice hardly
-    depends on single models (docs/proofs/tukey-em.md).
+    Privacy: one record is in one batch and changes one model, or two where it is replaced; the
+    exponential mechanism chooses a point of high depth after a test that this choice hardly depends
+    on single models (docs/proofs/tukey-em.md).
     """
 
     proof: ClassVar[str] = "tukey-em.md"

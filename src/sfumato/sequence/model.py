@@ -138,7 +138,10 @@ class SequenceModel(Release, ToFrame):
         if rows is None:
             rows = round(self.total)
             if rows > MOST_ROWS:
-                raise ValueError(f"the release counts {rows:,} sequences; say how many to draw")
+                raise ValueError(
+                    f"the release estimates {rows:,} sequences; pass rows=… to choose how many to "
+                    "draw"
+                )
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
         longest = self._longest() if longest is None else longest
@@ -266,7 +269,7 @@ def most_frequent(
     if length is None:
         return list(_strings(model, count))
     if length < 1:
-        raise ValueError(f"a string has at least one symbol; got length = {length}")
+        raise ValueError(f"length must be at least 1; got {length}")
     found = list(_strings_of(model, count, length))
     # The search goes by products in another order, which may differ in the last digit.
     return sorted(found, key=lambda item: (-item[1], item[0]))
@@ -333,7 +336,7 @@ def _trim_heap(heap: list[Entry], wanted: int) -> list[Entry]:
 
 
 def _too_much(asked: str) -> ValueError:
-    return ValueError(f"{asked} are too many to search for; ask for fewer or shorter strings")
+    return ValueError(f"the search for {asked} is too large; request fewer or shorter strings")
 
 
 def _automaton(model: SuffixModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

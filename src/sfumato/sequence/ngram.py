@@ -28,29 +28,31 @@ def _label(length: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NGram(SequenceMethod[SequenceModel]):
-    """Release noisy counts of frequent n-grams as a Markov model: the method to compare with.
+    """Release noisy counts of frequent n-grams as a Markov model; a baseline for `SuffixTree`.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the sequences (sequence or person).
     longest
-        The length limit, if it is declared; by default it is chosen privately.
+        Length limit: only the first `longest` symbols of a sequence are used; its end counts as a
+        symbol. By default the limit is chosen privately.
     limit_share
-        The share of epsilon that this choice takes.
+        Share of epsilon for the private choice of the length limit.
     largest_limit
-        The largest limit that may be chosen.
+        Largest length limit that may be chosen.
     grams
-        The most symbols of an n-gram, its end counted as one.
+        Maximum length of an n-gram; the end of a sequence counts as a symbol.
 
     Notes
     -----
     Chen, Acs and Castelluccia, *Differentially private sequential data publication via
     variable-length n-grams*, CCS 2012, with the same budget for every length.
 
-    Privacy: a sequence of at most `longest` symbols holds at most so many n-grams of one length, so
-    the counts of a level have that L1 sensitivity, twice that under replace-one; each level gets
-    an equal share, and what is expanded follows from noisy counts (docs/proofs/ngram.md).
+    Privacy: a sequence of at most `longest` symbols contains at most `longest` n-grams of one
+    length, so the counts of a level have that L1 sensitivity, and twice that under replace-one;
+    each level gets an equal share, and noisy counts alone determine what is expanded
+    (docs/proofs/ngram.md).
     """
 
     proof: ClassVar[str] = "ngram.md"
@@ -63,8 +65,8 @@ class NGram(SequenceMethod[SequenceModel]):
         super().check(public)
         if public.symbols + 1 > MOST_CELLS:
             raise ValueError(
-                f"an alphabet of {public.symbols:,} symbols is larger than the {MOST_CELLS:,} "
-                "that are allowed; group symbols that are alike"
+                f"the alphabet has {public.symbols:,} symbols; at most {MOST_CELLS:,} are allowed; "
+                "merge similar symbols"
             )
 
     def _noise(self, cells: int, limit: int, public: SequencesPublic) -> GeometricNoise:

@@ -42,13 +42,13 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
     epsilon
         Privacy loss for one unit of the sequences (sequence or person).
     longest
-        The length limit, if it is declared: only the first so many symbols of a sequence are used,
-        its end counted as one. By default it is chosen privately, so that about 19 of 20 sequences
-        are used whole.
+        Length limit: only the first `longest` symbols of a sequence are used; its end counts as a
+        symbol. By default the limit is chosen privately, so that about 19 of 20 sequences are used
+        whole.
     limit_share
-        The share of epsilon that this choice takes.
+        Share of epsilon for the private choice of the length limit.
     largest_limit
-        The largest limit that may be chosen; a generous one costs next to nothing.
+        Largest length limit that may be chosen. A generous value costs almost no accuracy.
     """
 
     kind: ClassVar[str] = "sequences"

@@ -104,7 +104,7 @@ class SuffixModel:
     def count(self, string: Sequence[int]) -> float:
         """Return how often a string of symbols occurs: the first one's count, then chances."""
         if not string:
-            raise ValueError("a string has at least one symbol")
+            raise ValueError("a string must have at least one symbol")
         answer = float(self.symbols[string[0]])
         for place in range(1, len(string)):
             answer *= float(self.after(string[:place])[string[place]])

@@ -41,37 +41,37 @@ MOST_LEVELS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class SuffixTree(SequenceMethod[SequenceModel]):
-    """Release a prediction suffix tree: a Markov model whose contexts are as long as data allow.
+    """Release a prediction suffix tree: a Markov model with contexts of variable length.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the sequences (sequence or person).
     longest
-        The length limit, if it is declared: only the first so many symbols of a sequence are used,
-        its end counted as one. By default it is chosen privately, so that about 19 of 20 sequences
-        are used whole.
+        Length limit: only the first `longest` symbols of a sequence are used; its end counts as a
+        symbol. By default the limit is chosen privately, so that about 19 of 20 sequences are used
+        whole.
     limit_share
-        The share of epsilon that this choice takes.
+        Share of epsilon for the private choice of the length limit.
     largest_limit
-        The largest limit that may be chosen.
+        Largest length limit that may be chosen.
     tree_share
-        The share of what is left that decides which contexts are split; by default a fifth, or
-        one part in β = symbols + 1 where that is more or the published repair is asked for.
+        Share of the remaining budget for deciding which contexts are split. Default: the larger of
+        1/5 and 1/β, where β = symbols + 1; 1/β with `repair="clip"`.
     threshold
-        A context is split if its score, the number of followers other than the most frequent one,
-        clearly exceeds this.
+        A context is split if its score clearly exceeds this. The score is the number of following
+        symbols other than the most frequent one.
     levels
-        The most symbols a context may have; by default as many as the limit, and 100 at most.
+        Maximum number of symbols in a context. Default: the length limit, and at most 100.
     variant
-        `"tight"` for the smallest noise on splits that is proved, `"paper"` for the published one.
+        Noise on splits: `"tight"`, the smallest that is proved, or `"paper"`, as published.
     repair
-        `"shrink"` draws noisy histograms towards those of shorter contexts, as far as noise
-        commands; `"clip"` sets negative counts to 0, as published.
+        `"shrink"`: noisy histograms are shrunk towards those of shorter contexts, the more the
+        larger the noise. `"clip"`: negative counts are set to 0, as published.
 
     Notes
     -----
-    Privacy: one sequence is at most `longest` symbols, each on one path from the root and in one
+    Privacy: one sequence has at most `longest` symbols, each on one path from the root and in one
     leaf. Splits are PrivTree's with sensitivity `longest`; the histograms of all leaves, of the
     root, and of the contexts of one symbol get geometric noise of that L1 sensitivity each; under
     replace-one a sequence counts as one removed and one added (docs/proofs/suffix-tree.md).
@@ -93,8 +93,8 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         cells = (public.symbols + 2) * (public.symbols + 1)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"an alphabet of {public.symbols:,} symbols has {cells:,} pairs of neighbours, of "
-                f"which {MOST_CELLS:,} are allowed; group symbols that are alike"
+                f"an alphabet of {public.symbols:,} symbols has {cells:,} pairs of neighbours; at "
+                f"most {MOST_CELLS:,} are allowed; merge similar symbols"
             )
 
     def shares(self, public: SequencesPublic) -> tuple[Fraction, Fraction]:

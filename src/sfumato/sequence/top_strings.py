@@ -30,25 +30,26 @@ def _label(place: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TopStrings(SequenceMethod[FrequentStrings]):
-    """Release a list of frequent strings, chosen one by one: a baseline for `SuffixTree`.
+    """Release a list of frequent strings, chosen one by one; a baseline for `SuffixTree`.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the sequences (sequence or person).
     longest
-        The length limit, if it is declared; by default it is chosen privately.
+        Length limit: only the first `longest` symbols of a sequence are used; its end counts as a
+        symbol. By default the limit is chosen privately.
     limit_share
-        The share of epsilon that this choice takes.
+        Share of epsilon for the private choice of the length limit.
     largest_limit
-        The largest limit that may be chosen.
+        Largest length limit that may be chosen.
     strings
-        How many strings are chosen.
+        Number of strings to choose.
 
     Notes
     -----
-    The first candidates are the single symbols; a string that is chosen makes room for its
-    extensions by one symbol, which are not more frequent than it.
+    The first candidates are the single symbols. Each chosen string adds its extensions by one
+    symbol to the candidates; they are at most as frequent.
 
     Privacy: a sequence of at most `longest` symbols changes the count of a string by at most that,
     and all counts in one direction when it is added; each choice gets an equal share
@@ -68,7 +69,7 @@ class TopStrings(SequenceMethod[FrequentStrings]):
         if most > MOST_CANDIDATES:
             raise ValueError(
                 f"{self.strings:,} strings over {public.symbols:,} symbols have {most:,} "
-                f"candidates, of which {MOST_CANDIDATES:,} are allowed; choose fewer strings"
+                f"candidates; at most {MOST_CANDIDATES:,} are allowed; choose fewer strings"
             )
 
     def trial(self) -> TopStrings:

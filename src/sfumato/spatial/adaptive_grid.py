@@ -44,18 +44,18 @@ LEAST_SIDE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveGrid(SpatialMethod):
-    """Release noisy counts of a grid in the plane, finer where the first counts are large.
+    """Release noisy counts of a two-level grid in two dimensions, finer in dense regions.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person).
     cells
-        Cells of the coarse grid along both axes, or one number for each. By default a quarter of
-        what `UniformGrid` takes, and at least 10, where n is the number of points, or, where that
-        is private, a noisy count of them that costs a fiftieth of epsilon.
+        Cells of the coarse grid along both axes, or one number per axis. Default: a quarter of the
+        default of `UniformGrid`, and at least 10. If the number of points is private, a fiftieth of
+        epsilon is for a noisy count of them.
     coarse_share
-        The share of what counts that goes to the coarse grid.
+        Share of the budget for counts that goes to the coarse grid.
 
     Notes
     -----

@@ -37,28 +37,28 @@ DEFAULT_BITS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DAWA(SpatialMethod):
-    """Release counts of buckets of alike cells, chosen privately, through a tuned hierarchy.
+    """Release counts of privately chosen buckets of similar cells, measured by a tuned hierarchy.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person).
     cells
-        Cells along every axis, a power of two. By default as many as keep the grid at 2^20 cells
-        or less.
+        Cells along every axis, a power of two. Default: the most that keep the grid at 2^20 cells
+        or fewer.
     partition_share
-        The share of epsilon that chooses the buckets.
+        Share of epsilon for choosing the buckets.
 
     Notes
     -----
-    The cells are put in the order of Hilbert's curve. The buckets are one of all partitions into
-    aligned runs of 2^j cells, drawn by the exponential mechanism; the published method adds noise
-    to the costs of all runs and searches for the least sum, whose privacy rests on an argument
-    about hidden noise and whose law has no closed form. What else differs is told in the proof.
+    The cells are ordered along a Hilbert curve. The exponential mechanism draws a partition into
+    aligned runs of 2^j cells. The published method instead adds noise to the costs of all runs and
+    minimises their sum; its privacy rests on an argument about hidden noise, and its distribution
+    has no closed form. The proof page lists the other differences.
 
-    Privacy: the cost of any partition changes by at most 1 for a point added or removed, so that
-    the choice takes its share; given the buckets, each level of the tree over them counts a point
-    once (docs/proofs/dawa.md).
+    Privacy: the cost of any partition changes by at most 1 when a point is added or removed, so the
+    privacy loss of the choice is its share; given the buckets, each level of the tree over them
+    counts a point once (docs/proofs/dawa.md).
 
     References
     ----------

@@ -99,8 +99,8 @@ def check_shape(
         )
     if prod(shape) > most:
         raise ValueError(
-            f"the grid would have {prod(shape):,} cells, of which {most:,} are allowed; "
-            "declare fewer along each axis"
+            f"the grid would have {prod(shape):,} cells; at most {most:,} are allowed; declare "
+            "fewer along each axis"
         )
     return shape
 

@@ -38,16 +38,17 @@ class HierarchicalGrid(SpatialMethod):
     epsilon
         Privacy loss for one unit of the points (point or person); every level gets the same share.
     fan_out
-        Into how many parts a level cuts every axis of a cell of the level before. By default 8 in
-        two dimensions, 64 in one, and as many in more as keep the finest grid below 2^20 cells.
+        Number of parts into which each level divides every axis of a cell. Default: 64 in one
+        dimension, 8 in two, and in more the largest number that keeps the finest grid below 2^20
+        cells.
     levels
-        How many grids there are; 3 by default, or fewer in more than six dimensions. The whole
-        domain is not counted again.
+        Number of grids. Default: 3, or fewer in more than six dimensions. The whole domain is not
+        counted as a grid.
 
     Notes
     -----
-    Privacy: a point falls into one cell of each grid, so that as many counts as there are levels
-    change by 1 (docs/proofs/hierarchical-grid.md).
+    Privacy: a point falls into one cell of each grid, so it changes one count per level by 1
+    (docs/proofs/hierarchical-grid.md).
 
     References
     ----------
@@ -70,8 +71,8 @@ class HierarchicalGrid(SpatialMethod):
         # Checked by its logarithm first: the power may be too large to be written down.
         if levels * public.dimensions > 64 or branching > MOST_CELLS:
             raise ValueError(
-                f"{levels} levels that cut each of {public.dimensions} axes make more than "
-                f"{MOST_CELLS:,} cells; take fewer levels, or UniformGrid"
+                f"{levels} levels on {public.dimensions} axes need more than {MOST_CELLS:,} cells; "
+                "use fewer levels, or UniformGrid"
             )
         check_shape(branching**levels, public)
 

@@ -104,12 +104,12 @@ class SpatialHistogram(Release, ToFrame):
         axes = self.public.dimensions
         if asked.ndim not in (2, 3) or asked.shape[-2:] != (axes, 2):
             raise ValueError(
-                f"a box has a lower and an upper edge on each of {axes} axes: shape ({axes}, 2), "
-                f"or (boxes, {axes}, 2) for several; got the shape {asked.shape}"
+                f"a box needs a lower and an upper edge on each of {axes} axes: an array of shape "
+                f"({axes}, 2), or (boxes, {axes}, 2) for several boxes; got shape {asked.shape}"
             )
         # A missing number compares false, and so is refused as well.
         if not (asked[..., 0] <= asked[..., 1]).all():
-            raise ValueError("the lower edge of a box must not lie above its upper edge")
+            raise ValueError("the lower edge of a box must not exceed its upper edge")
         low, high = np.array(self.public.bounds, dtype=np.float64).T
         inside = np.clip(asked, low[:, None], high[:, None]).reshape(-1, axes, 2)
         answers = self.cells.answer(inside)
@@ -254,8 +254,8 @@ class SpatialHistogram(Release, ToFrame):
         """
         if not self.public.geographic:
             raise ValueError(
-                "only geographic points have GeoJSON: declare geographic=True for points whose "
-                "first axis is longitude and whose second is latitude, in degrees"
+                "GeoJSON needs geographic points: declare geographic=True for points whose first "
+                "axis is longitude and whose second axis is latitude, in degrees"
             )
         return feature_collection(self.cells.boxes, self.cells.counts)
 

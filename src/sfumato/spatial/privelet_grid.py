@@ -36,12 +36,12 @@ class Privelet(SpatialMethod):
     epsilon
         Privacy loss for one unit of the points (point or person).
     cells
-        Cells along every axis, or one number for each axis: powers of two. By default 2^20 cells
-        in all, shared among the axes as evenly as powers of two allow.
+        Cells along every axis, or one number per axis; powers of two. Default: 2^20 cells in total,
+        divided over the axes as evenly as powers of two allow.
 
     Notes
     -----
-    Privacy: a point moves Π(1 + log₂ m_i) whole-number coefficients by ±1 each
+    Privacy: a point changes Π(1 + log₂ m_i) integer coefficients by ±1 each
     (docs/proofs/privelet-grid.md).
 
     References

@@ -46,33 +46,34 @@ CONSISTENT = "The counts were settled against each other: they add up."
 
 @dataclass(frozen=True, kw_only=True)
 class PrivTree(SpatialMethod):
-    """Release points as the leaves of a tree that splits where points are dense.
+    """Release noisy counts of the leaves of a tree that splits dense cells.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person).
     tree_share
-        The share of epsilon that decides which cells are split; the rest counts.
+        Share of epsilon for deciding which cells are split; the rest is for the counts.
     fan_out
-        Children of a cell: a power of two, by default 2 to the number of axes (at most 256). With
-        2^j the axes are halved in turn, j of them at each level.
+        Number of children of a cell, a power of two. Default: 2 to the power of the number of axes,
+        at most 256. With 2^j, j axes are halved at each level, in turn.
     threshold
-        How many points a cell must hold, beyond what its depth takes off, to be split; by default
-        negative, so that the first levels take nothing off. The published algorithm has 0.
+        A cell is split if its number of points, minus a term that grows with its depth, exceeds
+        this. The default is negative, which removes that term at the first levels. The published
+        algorithm uses 0.
     levels
-        How often a cell can be split at most; by default as often as the points' grid allows.
+        Maximum depth of the tree. Default: the depth that the grid of the points allows.
     variant
-        `"tight"`, or `"paper"` for the larger noise of the publication.
+        `"tight"`, or `"paper"` for the larger noise of the paper.
     counts
-        `"tree"` counts larger parts of the tree as well and settles all counts against each
-        other; `"leaves"` counts the leaves alone and repairs nothing, as was published.
+        `"tree"`: inner nodes are counted too, and all counts are made consistent. `"leaves"`: only
+        the leaves are counted, without a repair, as published.
 
     Notes
     -----
-    Privacy: the tree costs `tree_share` of epsilon, however deep it grows; a point is in the nodes
-    of one path from the root to a leaf, along which the weights of counts add up to a constant
-    (docs/proofs/spatial-privtree.md). Zhang, Xiao and Xie, *PrivTree*, SIGMOD 2016.
+    Privacy: the privacy loss of the tree is `tree_share` of epsilon at any depth; a point is in the
+    nodes of one path from the root to a leaf, along which the weights of the counts add up to a
+    constant (docs/proofs/spatial-privtree.md). Zhang, Xiao and Xie, *PrivTree*, SIGMOD 2016.
     """
 
     proof: ClassVar[str] = "spatial-privtree.md"

@@ -30,27 +30,27 @@ __all__ = ["SimpleTree"]
 
 @dataclass(frozen=True, kw_only=True)
 class SimpleTree(SpatialMethod):
-    """Release points as the leaves of a tree of limited height.
+    """Release noisy counts of the leaves of a tree of limited height; a baseline.
 
-    The usual private quadtree: a baseline. The higher the tree may be, the more noise every count
-    has; `PrivTree` has no such limit.
+    This is the usual private quadtree. The noise on every count grows with the maximum height;
+    `PrivTree` has no such limit.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person).
     levels
-        How many levels the tree has at most, the root's included.
+        Maximum number of levels, including the root.
     threshold
-        A cell is split if its noisy count is larger; by default twice the scale of the noise.
+        A cell is split if its noisy count exceeds this. Default: twice the scale of the noise.
     fan_out
-        Children of a cell: a power of two, by default 2 to the number of axes (at most 256).
+        Number of children of a cell, a power of two. Default: 2 to the power of the number of axes,
+        at most 256.
 
     Notes
     -----
     Privacy: a point is in one cell of each level; every level gets an equal share of epsilon for
-    its counts, and what is counted next follows from what was said
-    (docs/proofs/simple-tree.md).
+    its counts, and noisy counts alone determine what is counted next (docs/proofs/simple-tree.md).
     """
 
     proof: ClassVar[str] = "simple-tree.md"

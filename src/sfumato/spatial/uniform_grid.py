@@ -35,21 +35,21 @@ CELLS = "cells"
 
 @dataclass(frozen=True, kw_only=True)
 class UniformGrid(SpatialMethod):
-    """Release noisy counts of the equal cells of a grid.
+    """Release noisy counts of the cells of an even grid.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the points (point or person).
     cells
-        Cells along every axis, or one number for each axis. By default (n·ε/10)^(2/(d+2)) along
-        each of d axes, where n is the number of points, or, where that is private, a noisy count
-        of them that costs a fiftieth of epsilon.
+        Cells along every axis, or one number per axis. Default: (n·ε/10)^(2/(d+2)) along each of d
+        axes, where n is the number of points. If that number is private, a fiftieth of epsilon is
+        for a noisy count of them.
 
     Notes
     -----
-    Privacy: each point falls into one cell, so that the L1 sensitivity of the counts is 1, and 2
-    under replace-one; the size of the grid depends on the noisy number of points alone
+    Privacy: each point falls into one cell, so the L1 sensitivity of the counts is 1, and 2 under
+    replace-one; the size of the grid depends only on the noisy number of points
     (docs/proofs/uniform-grid.md).
     """
 

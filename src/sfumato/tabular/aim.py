@@ -35,28 +35,30 @@ MOST_SETS, MOST_POOL_CELLS = 20_000, 2**23
 
 @dataclass(frozen=True, kw_only=True)
 class AIM(TableMethod[SyntheticTable]):
-    """Release a synthetic table by adaptive and iterative measurement.
+    """Release a synthetic table by adaptive and iterative measurement (AIM).
 
-    Every column is counted by itself. Then, in many small rounds, the combination of columns that
-    the model gets most wrong is chosen, weighted by how much of the asked marginals it covers, and
-    counted. When a round changes the model by less than its noise, later rounds get more.
+    Every one-way marginal is measured. Then, in many small rounds, the marginal with the largest
+    model error is chosen and measured; errors are weighted by the overlap with the marginals of
+    interest. If a round changes the model by less than its noise, later rounds get a larger budget.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee, as in the paper.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta), as in the paper;
+        otherwise the guarantee is pure.
     ways
-        The marginals that matter: all of this many columns.
+        Number of columns per marginal of interest; all marginals of this many columns are of
+        interest.
     rounds
-        How many rounds are planned for each column; 16 in the paper.
+        Number of planned rounds per column; 16 in the paper.
 
     Notes
     -----
     Privacy: choices and tables as in `Synthesizer`, with scores multiplied by public weights, which
-    multiplies their sensitivity; how the budget is shared follows from what was already said, and
-    the budget is a filter (docs/proofs/synthesizer.md). McKenna and others (2022).
+    multiplies their sensitivity; how the budget is shared follows from earlier noisy answers, and
+    the budget is a privacy filter (docs/proofs/synthesizer.md). McKenna and others (2022).
     """
 
     proof: ClassVar[str] = "synthesizer.md"

@@ -99,25 +99,24 @@ def _bin_coding(coding: Coding, number: int) -> Coding:
 
 @dataclass(frozen=True, kw_only=True)
 class BinningMethod(TableMethod[SyntheticTable]):
-    """A method whose columns of many codes may be seen through bins that are found privately.
+    """A method that can group the values of large columns into privately chosen bins.
 
     Parameters
     ----------
     binner
-        Where the bins of columns of more than 32 numbers, whole numbers or dates come from.
-        `"declared"`: the schema; `"uniform"`: bins of equal width, which cost nothing;
-        `"quantile"`: bins of about equally many records; `"privtree"`: halved wherever there are
-        many records. The last also joins categories along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values.
+        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
+        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
+        records are halved repeatedly; categories are grouped along their taxonomy.
     bins
-        How many bins a column gets, 16 by default; for `"privtree"` how many at most, 32 by
-        default.
+        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
     bins_share
-        The share of the budget that finds the bins of all columns together.
+        Share of the budget for choosing the bins of all columns.
 
     Notes
     -----
-    Privacy: the bins are chosen by primitives that are paid from a slice of their own, and a record
-    seen through public bins is still one record (docs/proofs/binning.md).
+    Privacy: a separate slice of the budget pays for the choice of the bins, and binning by public
+    bins maps one record to one record (docs/proofs/binning.md).
     """
 
     binner: str = parameter(OneOf(("declared", "uniform", "quantile", "privtree")), "declared")

@@ -166,16 +166,16 @@ def _list_labels(labels: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifyingMethod(Method[Table, Classifier]):
-    """Release a rule that guesses one column from the others.
+    """Release a rule that predicts one column from the others.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is guessed.
+        The column to predict.
     positive
-        The values of it that count as positive; the others count as negative.
+        The values of the target that are positive; all others are negative.
     """
 
     kind: ClassVar[str] = "table"
@@ -356,8 +356,8 @@ class Task:
                 known = ", ".join(repr(known) for known in labels[:20])
                 more = f" and {len(labels) - 20} more" if len(labels) > 20 else ""
                 raise ValueError(
-                    f"positive must hold values of {target!r}; got {briefly(label)}; there are "
-                    f"{known}{more}"
+                    f"positive must hold values of {target!r}; got {briefly(label)}; the values "
+                    f"are {known}{more}"
                 )
         chosen = np.array([label in positive for label in labels])
         return cls(column, chosen, FeatureMap.of(public, column))

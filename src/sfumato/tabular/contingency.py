@@ -36,18 +36,19 @@ WAYS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Contingency(TableMethod[SyntheticTable]):
-    """Release the joint counts of all columns, as a synthetic table.
+    """Release the joint counts of all columns as a synthetic table.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     repair
-        What is done with negative cells: `"project"` takes the closest table without any;
-        `"table"` clips and rescales the cells; `"marginal"` keeps them, and clips and rescales
-        whatever marginal is asked for, so that marginals are better but need not agree.
+        How negative cells are removed. `"project"`: by the closest non-negative table. `"table"`:
+        cells are clipped and rescaled. `"marginal"`: cells are kept, and each requested marginal is
+        clipped and rescaled; marginals are more accurate but need not agree.
 
     Notes
     -----
@@ -67,7 +68,7 @@ class Contingency(TableMethod[SyntheticTable]):
         cells = prod(public.sizes)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the columns together have {cells:,} combinations of values, of which "
+                f"the columns together have {cells:,} combinations of values; at most "
                 f"{MOST_CELLS:,} are allowed; declare fewer columns or fewer bins, or release "
                 "marginals instead"
             )

@@ -54,8 +54,8 @@ class TableMethod(Method[Table, ReleaseT]):
     epsilon
         Privacy loss for one unit of the table.
     delta
-        If given, Gaussian noise is used and the guarantee is (epsilon, delta): less noise where
-        many tables are released. Without it the guarantee is pure.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta), with less noise if many
+        tables are released; otherwise the guarantee is pure.
     """
 
     kind: ClassVar[str] = "table"
@@ -114,10 +114,11 @@ class CountingMethod(TableMethod[NoisyTables]):
     epsilon
         Privacy loss for one unit of the table.
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     repair
-        What is done with negative counts: `"consistent"` finds non-negative tables that agree with
-        each other; `"clip"` sets them to 0 and rescales each table by itself, as is often
+        How negative counts are removed. `"consistent"`: by non-negative tables that agree with each
+        other. `"clip"`: they are set to 0, and each table is rescaled separately, as often
         published.
     """
 
@@ -135,8 +136,8 @@ class CountingMethod(TableMethod[NoisyTables]):
         cells = sum(prod(shape) for shape in self._shapes(public))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the tables would have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
-                "release fewer columns together, or give them fewer bins"
+                f"the tables would have {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
+                "choose fewer columns per table, or declare fewer bins"
             )
 
     def _shapes(self, public: TablePublic) -> list[tuple[int, ...]]:

@@ -48,22 +48,23 @@ COEFFICIENTS = "coefficients"
 class Fourier(TableMethod["FourierTables"]):
     """Release all tables of `ways` columns through noisy Fourier coefficients.
 
-    The tables share their coefficients, so they need fewer noisy figures than tables one by one.
-    Columns of more than two values are written in binary; a size that is no power of two is padded,
-    and the noise in the padding is lost with it. This suits binary columns.
+    The tables share coefficients, so fewer noisy values are needed than for separate tables.
+    Columns of more than two values are encoded in binary and padded to a power of two; the noise in
+    the padding is discarded. The method suits binary columns.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     ways
-        How many columns each released table has.
+        Number of columns per released table.
     repair
-        `"project"` takes for each table the closest one without negative counts; `"clip"` clips and
-        rescales it, as is often published; `"consistent"` keeps the tables in agreement, which
-        takes longer.
+        How negative counts are removed. `"project"`: by the closest non-negative table, for each
+        table separately. `"clip"`: each table is clipped and rescaled, as often published.
+        `"consistent"`: by non-negative tables that agree with each other, which takes longer.
 
     Notes
     -----
@@ -94,19 +95,19 @@ class Fourier(TableMethod["FourierTables"]):
         what = f"ways = {self.ways} of {columns} columns"
         if tables > MOST_TABLES or layout.number_of_sets > 2 * MOST_TABLES:
             raise ValueError(
-                f"{what} gives {tables:,} tables, of which {MOST_TABLES:,} are allowed; "
-                "choose fewer ways"
+                f"{what} gives {tables:,} tables; at most {MOST_TABLES:,} are allowed; choose "
+                "fewer ways"
             )
         if layout.count > MOST_COEFFICIENTS:
             raise ValueError(
-                f"{what} needs {layout.count:,} coefficients, of which {MOST_COEFFICIENTS:,} are "
+                f"{what} needs {layout.count:,} coefficients; at most {MOST_COEFFICIENTS:,} are "
                 "allowed; choose fewer ways, declare fewer bins, or use Marginals"
             )
         sizes = [2**bits for bits in layout.bits]
         cells = sum(prod(sizes[column] for column in columns) for columns in self.sets(public))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"{what} gives tables of {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
+                f"{what} gives tables of {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
                 "choose fewer ways, or declare fewer bins"
             )
 

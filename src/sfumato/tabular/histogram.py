@@ -19,9 +19,10 @@ class Histogram(CountingMethod):
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     columns
-        The columns to count together; by default all.
+        The columns of the table. Default: all columns.
 
     Notes
     -----

@@ -33,16 +33,23 @@ class Independent(BinningMethod):
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     split
-        How the budget is split over the columns: `"sizes"` gives larger domains more, so that the
-        expected error of all columns together is least; `"equal"` gives all the same.
+        How the budget is split over the columns. `"sizes"`: larger domains get more, which
+        minimises the total expected error. `"equal"`: all columns get the same.
     repair
-        `"project"` takes the closest histogram without negative counts; `"clip"` clips and
-        rescales, as is often published.
-    binner, bins, bins_share
-        Whether columns of many values are seen through bins that are found privately; see
-        `BinningMethod`.
+        How negative counts are removed. `"project"`: by the closest non-negative histogram.
+        `"clip"`: counts are clipped and rescaled, as often published.
+    binner
+        Where bins come from, for columns of numbers or dates with more than 32 values.
+        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
+        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
+        records are halved repeatedly; categories are grouped along their taxonomy.
+    bins
+        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+    bins_share
+        Share of the budget for choosing the bins of all columns.
 
     Notes
     -----

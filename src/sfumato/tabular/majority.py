@@ -20,16 +20,16 @@ LABEL = "positive minus negative"
 
 @dataclass(frozen=True, kw_only=True)
 class Majority(ClassifyingMethod):
-    """Release which of two classes has more records.
+    """Release which of two classes has more records; a baseline.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is guessed.
+        The column to predict.
     positive
-        The values of it that count as positive; the others count as negative.
+        The values of the target that are positive; all others are negative.
 
     Notes
     -----

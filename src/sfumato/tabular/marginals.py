@@ -17,27 +17,29 @@ MOST_TABLES = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Marginals(CountingMethod):
-    """Release k-way tables of counts that agree with each other.
+    """Release consistent k-way tables of counts.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     repair
-        `"consistent"` makes non-negative tables that agree with each other; `"clip"` clips and
-        rescales each table by itself: the Laplace baseline of the literature.
+        How negative counts are removed. `"consistent"`: by non-negative tables that agree with each
+        other. `"clip"`: each table is clipped and rescaled separately, the Laplace baseline of the
+        literature.
     tables
-        The combinations of columns to release, such as `[("age", "sex"), ("income",)]`; by default
+        The combinations of columns to release, such as `[("age", "sex"), ("income",)]`. Default:
         all combinations of `ways` columns.
     ways
-        How many columns each table has when `tables` is not given.
+        Number of columns per table if `tables` is not given.
 
     Notes
     -----
     Privacy: a record falls into one cell of each of m tables, and each table gets 1/m of the
-    budget: geometric noise of scale m/ε a cell, or discrete Gaussian noise of variance m/2ρ
+    budget: geometric noise of scale m/ε per cell, or discrete Gaussian noise of variance m/2ρ
     (docs/proofs/marginals.md).
     """
 
@@ -59,6 +61,6 @@ class Marginals(CountingMethod):
         if comb(len(columns), size) > MOST_TABLES:
             raise ValueError(
                 f"ways = {self.ways} of {len(columns)} columns gives {comb(len(columns), size):,} "
-                f"tables, of which {MOST_TABLES:,} are allowed; name the tables that matter"
+                f"tables; at most {MOST_TABLES:,} are allowed; name the ones you need in `tables`"
             )
         return tuple(combinations(columns, size))

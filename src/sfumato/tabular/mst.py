@@ -31,24 +31,26 @@ MOST_CELLS = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class MST(TableMethod[SyntheticTable]):
-    """Release a synthetic table along a tree of pairs of columns.
+    """Release a synthetic table from a tree of two-way marginals (MST).
 
-    Every column is counted by itself; then the pairs that independent columns get most wrong are
-    chosen privately, one after another, so that they make a tree, and are counted.
+    Every one-way marginal is measured. Then the pairs of columns that are furthest from
+    independence are chosen privately, one after another, so that they form a tree, and are
+    measured.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
 
     Notes
     -----
-    Privacy: a third of the budget counts every column, a third chooses pairs by their L1 distance
-    from public figures, which one record moves by at most 1 (2 under replace-one), a third counts
-    them (docs/proofs/synthesizer.md). McKenna, Miklau and Sheldon (2021), without their merging of
-    rare values.
+    Privacy: a third of the budget measures every column, a third chooses pairs by their L1 distance
+    from public figures, which one record changes by at most 1 (2 under replace-one), a third
+    measures the pairs (docs/proofs/synthesizer.md). McKenna, Miklau and Sheldon (2021), without
+    their merging of rare values.
     """
 
     proof: ClassVar[str] = "synthesizer.md"
@@ -60,8 +62,8 @@ class MST(TableMethod[SyntheticTable]):
         cells = sum(a * b for a, b in combinations(public.sizes, 2))
         if cells > MOST_CELLS:
             raise ValueError(
-                f"all pairs of columns have {cells:,} cells, of which {MOST_CELLS:,} are allowed; "
-                "give the columns fewer bins, or use Synthesizer"
+                f"all pairs of columns have {cells:,} cells; at most {MOST_CELLS:,} are allowed; "
+                "declare fewer bins, or use Synthesizer"
             )
 
     def _shares(self, public: TablePublic) -> tuple[Fraction, Fraction, Fraction]:

@@ -40,32 +40,34 @@ LARGEST_TOTAL = 2**40
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(TableMethod[SyntheticTable]):
-    """Release a synthetic table learned by multiplicative weights, for small domains.
+    """Release a synthetic table by multiplicative weights (MWEM); for small domains.
 
-    Weights on all combinations of values start out uniform. In every round the marginal that they
-    get most wrong is chosen privately, measured with noise, and learned.
+    Weights on all combinations of values are uniform at first. In every round the marginal with the
+    largest error is chosen privately and measured, and the weights are updated.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     ways
-        How many columns each marginal has.
+        Number of columns per marginal.
     rounds
-        How many marginals are measured; by default twice the number of columns, or all there are.
+        Number of marginals to measure. Default: twice the number of columns, at most all marginals.
     selection_share
-        The share of a round that its choice gets; 1/2 in the paper.
+        Share of the budget of a round for its choice; 1/2 in the paper.
     answer
-        `"last"` releases the weights after the last round; `"average"` the mean over all rounds, as
-        the paper's bound needs.
+        `"last"`: the weights after the last round are released. `"average"`: their mean over all
+        rounds, as the bound of the paper requires.
 
     Notes
     -----
-    Privacy: a score is the distance between private and learned counts, in L1, so one record moves
-    it by at most 1 (2 under replace-one); the chosen marginal is measured as any table of counts;
-    choices and measurements add up (docs/proofs/mwem.md). Hardt, Ligett and McSherry (2012).
+    Privacy: a score is the distance between private and learned counts, in L1, so one record
+    changes it by at most 1 (2 under replace-one); the chosen marginal is measured like any table of
+    counts; the losses of choices and measurements add up (docs/proofs/mwem.md). Hardt, Ligett and
+    McSherry (2012).
     """
 
     proof: ClassVar[str] = "mwem.md"
@@ -83,20 +85,20 @@ class MWEM(TableMethod[SyntheticTable]):
         cells = prod(public.sizes)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the columns together have {cells:,} combinations of values, of which "
+                f"the columns together have {cells:,} combinations of values; at most "
                 f"{MOST_CELLS:,} are allowed; declare fewer columns or fewer bins"
             )
         live = [size for size in public.sizes if size > 1]
         tables = comb(len(live), min(self.ways, len(live)))
         if tables > MOST_TABLES:
             raise ValueError(
-                f"ways = {self.ways} of {len(live)} columns gives {tables:,} tables, of which "
-                f"{MOST_TABLES:,} are allowed; choose other ways"
+                f"ways = {self.ways} of {len(live)} columns gives {tables:,} tables; at most "
+                f"{MOST_TABLES:,} are allowed; choose fewer ways"
             )
         together = int(Rounds(self, public).pool.cells.sum())
         if together > MOST_CANDIDATE_CELLS:
             raise ValueError(
-                f"the tables to choose from have {together:,} cells, of which "
+                f"the tables to choose from have {together:,} cells; at most "
                 f"{MOST_CANDIDATE_CELLS:,} are allowed; choose fewer ways"
             )
 

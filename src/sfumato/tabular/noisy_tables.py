@@ -113,8 +113,8 @@ class NoisyTables(Release, ToFrame):
             listed = "; ".join(self._name(i) for i in range(min(len(self.sets), 8)))
             more = "" if len(self.sets) <= 8 else f" and {len(self.sets) - 8} more"
             raise ValueError(
-                f"no released table holds {names}; released are {listed}{more}. Release again with "
-                "that combination among the tables"
+                f"no released table contains {names}; the released tables are {listed}{more}. "
+                "Another release can include this combination"
             )
         return min(holders, key=lambda i: (self._margin(i, wanted), i))
 
@@ -146,7 +146,7 @@ class NoisyTables(Release, ToFrame):
         """Return released counts as an array with one axis a column, in the order asked for."""
         columns = read_names(columns)
         if not columns or len(set(columns)) != len(columns):
-            raise ValueError("name one or more columns, each once")
+            raise ValueError("columns must name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
         holder = self._holder(frozenset(wanted))
         held = self.sets[holder]

@@ -29,8 +29,8 @@ def require_countable(public: TablePublic) -> None:
     values = sum(public.sizes)
     if values > MOST_VALUES:
         raise ValueError(
-            f"the columns have {values:,} values in all, of which {MOST_VALUES:,} are allowed; "
-            "give them fewer bins"
+            f"the columns have {values:,} values in all; at most {MOST_VALUES:,} are allowed; "
+            "declare fewer bins"
         )
 
 

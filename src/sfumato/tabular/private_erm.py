@@ -59,33 +59,33 @@ class Costs(Constraint):
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateERM(ClassifyingMethod):
-    """Release a linear support vector machine.
+    """Release a linear support vector machine by objective perturbation.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is guessed.
+        The column to predict.
     positive
-        The values of it that count as positive; the others count as negative.
+        The values of the target that are positive; all others are negative.
     cost
-        The cost C of a mistake, as for any support vector machine: it minimises
-        Σ ℓ(y·w·x) + ‖w‖²/2C, with ‖x‖ at most 1. A small epsilon may need a smaller one.
+        Cost C of a misclassification, as in any support vector machine: the weights minimise Σ
+        ℓ(y·w·x) + ‖w‖²/2C, with ‖x‖ at most 1. A small epsilon may need a smaller cost.
     tune
-        Costs to choose from, each tried on a part of the records; `cost` is then not used. Costs
-        that a small epsilon makes the same are tried once.
+        Costs to choose from, instead of `cost`. Each is tried on a part of the records. Costs that
+        are equal in effect at a small epsilon are tried once.
     variant
-        How the loss is shared by noise and curvature: `"tight"` proves and spends less than the
-        paper does on curvature; `"published"` is the paper's way, which can be noisier at a larger
-        epsilon; `"larger"` is the paper's with that repaired.
+        How the privacy loss is split between noise and curvature. `"tight"`: a tighter proof, which
+        needs less for the curvature than the paper. `"published"`: as in the paper, where a larger
+        epsilon can mean more noise. `"larger"`: as in the paper, with that corrected.
 
     Notes
     -----
-    Privacy: no number of records is used. The random linear term costs ε′ and the curvature of
-    the objective ln(1 + c/Λ); 1 % of ε hides that the minimiser is computed and not exact. With
-    `tune` one record is in one part, and the number of mistakes on the last part, by which a cost
-    is chosen, changes by at most 1 (docs/proofs/objective-perturbation.md).
+    Privacy: the number of records is not used. The privacy loss is ε′ for the random linear term
+    and ln(1 + c/Λ) for the curvature of the objective; 1 % of ε covers the numerical error of the
+    minimiser. With `tune` one record is in one part, and the number of mistakes on the last part,
+    by which a cost is chosen, changes by at most 1 (docs/proofs/objective-perturbation.md).
     """
 
     proof: ClassVar[str] = "objective-perturbation.md"

@@ -67,36 +67,43 @@ class PrivBayes(BinningMethod):
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     score
-        How dependence is scored: `"F"` (binary columns only), `"R"`, or `"I"`, mutual information,
-        which under add/remove needs `rows_about` in the schema. `"auto"` takes F where it is quick
-        and R elsewhere.
+        Score of dependence between columns: `"F"` (binary columns only), `"R"`, or `"I"`, mutual
+        information, which under add/remove needs `rows_about` in the schema. `"auto"` uses F if it
+        is fast to compute and R otherwise.
     encoding
-        `"hierarchical"`: columns whole, as parents also at coarser levels; `"vanilla"`: whole;
-        `"binary"` and `"gray"`: as bits.
+        How columns enter the network. `"hierarchical"`: as they are, and as parents also at coarser
+        levels. `"vanilla"`: as they are. `"binary"` and `"gray"`: as bits.
     theta
-        Tables are as large as leaves the average count of a cell at this many times its noise; 6
-        by default.
+        Limit on the size of tables: the average count of a cell is at least this many times its
+        noise. 6 by default.
     network_share
-        The share of the budget that chooses the network; 3/10 by default.
+        Share of the budget for choosing the network; 3/10 by default.
     degree
-        For binary columns: the number of parents, instead of what `theta` says.
+        Number of parents of a column, instead of `theta`; for binary columns only.
     cells
-        The most cells of a table, instead of what `theta` says.
+        Maximum number of cells of a table, instead of `theta`.
     repair
-        What is done with noisy tables: `"consistent"` makes them agree and takes away negative
-        counts; `"project"` does the second alone; `"clip"` clips and rescales, as was published;
-        `"graphical"` fits a graphical model to all of them.
+        How noisy tables are repaired. `"consistent"`: they are made consistent and non-negative.
+        `"project"`: they are made non-negative. `"clip"`: they are clipped and rescaled, as
+        published. `"graphical"`: a graphical model is fitted to all of them.
     variant
         `"published"` is the algorithm of the thesis: half of the budget for the network, theta 3,
-        the exponential mechanism with the sensitivities given there, clipping. Its proof holds
-        under replace-one, where the number of rows is public.
+        the exponential mechanism with the sensitivities given there, and clipping. Its proof holds
+        only under replace-one, where the number of rows is public.
     accept_unproven
-        Needed for the published variant under add/remove, where it is not private.
-    binner, bins, bins_share
-        Whether columns of many values are seen through bins that are found privately; see
-        `BinningMethod`.
+        Must be true for the published variant under add/remove, where it is not private.
+    binner
+        Where bins come from, for columns of numbers or dates with more than 32 values.
+        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
+        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
+        records are halved repeatedly; categories are grouped along their taxonomy.
+    bins
+        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+    bins_share
+        Share of the budget for choosing the bins of all columns.
 
     Notes
     -----
@@ -142,8 +149,8 @@ class PrivBayes(BinningMethod):
             )
         if self.published and self.binner != "declared":
             raise ValueError(
-                "the published variant takes columns as they are declared; leave binner out, or "
-                "use variant='proved'"
+                "the published variant uses columns as declared; leave binner out, or use "
+                "variant='proved'"
             )
         if self.degree is not None and self.cells is not None:
             raise ValueError("give degree or cells, not both")
@@ -166,9 +173,9 @@ class PrivBayes(BinningMethod):
         super().check(public)
         if not self._proved(public) and not self.accept_unproven:
             raise ValueError(
-                "the published variant tells the exact number of rows, so it is not private under "
-                "add/remove; use variant='proved', declare relation = \"replace_one\", or set "
-                "accept_unproven=True for a comparison that promises nothing"
+                "the published variant releases the exact number of rows, so it is not private "
+                "under add/remove; use variant='proved', declare relation = \"replace_one\", or "
+                "set accept_unproven=True for a comparison without a privacy guarantee"
             )
         if self.counts_rows(public) and self.network_part + self.rows_share >= 1:
             raise ValueError(
@@ -192,7 +199,7 @@ class PrivBayes(BinningMethod):
         largest = max((sizes[0] for sizes in columns.sizes), default=1)
         if largest > MOST_CELLS:
             raise ValueError(
-                f"a column has {largest:,} values, of which {MOST_CELLS:,} are allowed; give it "
+                f"a column has {largest:,} values; at most {MOST_CELLS:,} are allowed; declare "
                 "fewer bins, or use encoding='binary' or 'gray'"
             )
 

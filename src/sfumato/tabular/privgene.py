@@ -30,22 +30,22 @@ LAST = "winner"
 
 @dataclass(frozen=True, kw_only=True)
 class PrivGene(ClassifyingMethod):
-    """Release a linear classifier that a genetic search found.
+    """Release a linear classifier found by a private genetic search.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table.
     target
-        The column that is guessed.
+        The column to predict.
     positive
-        The values of it that count as positive; the others count as negative.
+        The values of the target that are positive; all others are negative.
     rounds
-        How many generations there are. Each costs its share of epsilon.
+        Number of generations. Each gets an equal share of epsilon.
     population
-        How many candidates a generation has.
+        Number of candidates per generation.
     parents
-        How many of them are chosen to breed.
+        Number of candidates chosen as parents of the next generation.
 
     Notes
     -----

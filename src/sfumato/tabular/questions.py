@@ -109,14 +109,14 @@ class Answers(Release):
 
 @dataclass(frozen=True, kw_only=True)
 class Questions(InteractiveMethod[Table, Answers]):
-    """Answer counting questions inside one booked total.
+    """Answer counting queries one at a time within a fixed total budget.
 
     Parameters
     ----------
     epsilon
-        Privacy loss for one unit of the table, for all answers together.
+        Total privacy loss of all answers, for one unit of the table (row or person).
     questions
-        How many questions may be asked; each gets the same share.
+        Maximum number of queries. Each gets the same share of epsilon.
 
     Notes
     -----
@@ -173,7 +173,10 @@ class Questions(InteractiveMethod[Table, Answers]):
     def parse_question(self, public: TablePublic, question: Any) -> Question:
         """Return, for each column of a question, the codes it accepts."""
         if not isinstance(question, Mapping):
-            raise ValueError("a question names columns and accepted values: {'sex': 'f'}")
+            raise ValueError(
+                "a question must be a dictionary of columns and accepted values, such as "
+                "{'sex': 'f'}"
+            )
         parsed: Question = {}
         for name, wanted in question.items():
             public.schema.index(name)
@@ -184,15 +187,15 @@ class Questions(InteractiveMethod[Table, Answers]):
             unknown = [value for value in accepted if value not in labels]
             if unknown or not accepted:
                 raise ValueError(
-                    f"column {name!r} has the values {', '.join(labels[:20])}"
-                    f"{' …' if len(labels) > 20 else ''}; asked for {unknown!r}"
+                    f"column {name!r} has the values "
+                    f"{', '.join(labels[:20])}{' …' if len(labels) > 20 else ''}; got {unknown!r}"
                 )
             parsed[name] = sorted({labels.index(value) for value in accepted})
         cells = prod(public.domain[name] for name in parsed)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"the question spans {cells:,} combinations of values, of which {MOST_CELLS:,} "
-                "are allowed; name fewer columns"
+                f"the question spans {cells:,} combinations of values; at most {MOST_CELLS:,} are "
+                "allowed; name fewer columns"
             )
         return dict(sorted(parsed.items()))
 

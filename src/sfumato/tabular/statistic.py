@@ -29,7 +29,7 @@ __all__ = ["TableStatistic"]
 
 @dataclass(frozen=True, kw_only=True)
 class TableStatistic(FormulaMethod[Table]):
-    """Release a statistic of a table that is written as a formula.
+    """Release a table statistic given as a formula.
 
     Parameters
     ----------
@@ -42,13 +42,14 @@ class TableStatistic(FormulaMethod[Table]):
         of numbers (a bin counts as its middle), or `total(age, sex, 'f')`; `known(age)`, the rows
         with a value there; `counts(sex)`, the vector of how often each value occurs.
     split
-        How ε is shared: `"equal"`, `"optimal"` for the values in `guess`, or weights by unit.
+        How ε is split over the units: `"equal"`, `"optimal"` (for the values in `guess`), or a
+        dictionary of weights by unit.
     guess
-        Public guesses at the values of the units, made without looking at the table.
+        Public guesses of the values of the units. They must not be derived from the private table.
     floor
-        The least a denominator may be; denominators are taken to be positive.
+        Smallest allowed denominator. Denominators are assumed to be positive.
     between
-        A public range that the value is moved into.
+        A public range to which the value is clipped.
 
     Notes
     -----
@@ -143,7 +144,7 @@ class _Names:
         """Return how many rows have given values."""
         wanted = self._conditions("count", given)
         if not wanted:
-            raise ValueError("count wants columns with values: count(sex, 'f')")
+            raise ValueError("count needs columns with values, such as count(sex, 'f')")
         return self._sum(f"count({_argument_text(given)})", wanted, None)
 
     def known(self, given: Arguments) -> Term:
@@ -152,7 +153,7 @@ class _Names:
         wanted = self._conditions("known", given[1:])
         proper = self.public.schema[column].coding.proper
         if column in wanted:
-            raise ValueError(f"known({column}) has a condition on {column} itself")
+            raise ValueError(f"known({column}) must not have a condition on {column} itself")
         return self._sum(
             f"known({_argument_text(given)})", {**wanted, column: list(range(proper))}, None
         )
@@ -162,7 +163,7 @@ class _Names:
         column = self._named("total", given)
         wanted = self._conditions("total", given[1:])
         if column in wanted:
-            raise ValueError(f"total({column}) has a condition on {column} itself")
+            raise ValueError(f"total({column}) must not have a condition on {column} itself")
         return self._sum(f"total({_argument_text(given)})", wanted, column)
 
     def counts(self, given: Arguments) -> Term:
@@ -176,14 +177,17 @@ class _Names:
 
     def _named(self, name: str, given: Arguments) -> str:
         if not given:
-            raise ValueError(f"{name} wants a column, one of {', '.join(self.public.columns)}")
+            raise ValueError(
+                f"{name} needs a column as its first argument: one of "
+                f"{', '.join(self.public.columns)}"
+            )
         self.public.schema.index(str(given[0]))
         return str(given[0])
 
     def _conditions(self, name: str, given: Arguments) -> dict[str, list[int]]:
         """Return the accepted code of each column in column, value, column, value, …"""
         if len(given) % 2:
-            raise ValueError(f"{name} wants a value for each column: {name}(…, sex, 'f')")
+            raise ValueError(f"{name} needs a value after each column, such as {name}(…, sex, 'f')")
         wanted: dict[str, list[int]] = {}
         for column, value in zip(given[::2], given[1::2], strict=True):
             labels = self.public.labels(self._named(name, (column,)))
@@ -191,7 +195,7 @@ class _Names:
                 some = f"{', '.join(labels[:20])}{' …' if len(labels) > 20 else ''}"
                 raise ValueError(f"column {column!r} has the values {some}; got {value!r}")
             if str(column) in wanted:
-                raise ValueError(f"{name} names the column {column} twice")
+                raise ValueError(f"{name} has the column {column} twice; name each column once")
             wanted[str(column)] = [labels.index(str(value))]
         return wanted
 
@@ -204,7 +208,7 @@ class _Names:
         cells = prod(self.public.domain[name] for name in wanted)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"{text} spans {cells:,} combinations of values, of which {MOST_CELLS:,} are "
+                f"{text} spans {cells:,} combinations of values; at most {MOST_CELLS:,} are "
                 "allowed; name fewer columns, or declare fewer bins"
             )
         count = Accepted(
@@ -238,7 +242,9 @@ def _numbers(public: TablePublic, column: str) -> tuple[NDArray[np.int64], Fract
         edges = [Fraction(repr(edge)) for edge in coding.edges]
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
     else:
-        raise ValueError(f"column {column!r} has no numbers to be added up; count its values")
+        raise ValueError(
+            f"total needs a column of numbers; {column!r} is not one: use count or counts"
+        )
     largest = max(abs(middle) for middle in middles)
     step = Fraction(1, lcm(*(middle.denominator for middle in middles)))
     if step < Fraction(1, 2) or largest / step > 2**PRECISION:

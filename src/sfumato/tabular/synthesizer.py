@@ -182,31 +182,38 @@ def course_for(
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesizer(BinningMethod):
-    """Release a synthetic table: the method to reach for when nothing else is asked for.
+    """Release a synthetic table from adaptively chosen marginals; the recommended method.
 
-    Every column is counted by itself. Then, round by round, the combination of columns that the
-    model so far gets most wrong is chosen privately and counted, and a graphical model is fitted
-    to everything that was counted. How many rounds there are, and how large their tables may be,
-    follows from the number of rows, the declared columns and the budget.
+    Every one-way marginal is measured. Then, in rounds, the marginal with the largest model error
+    is chosen privately and measured, and a graphical model is fitted to all measurements. The
+    number of rounds and the size of their tables depend on the number of rows, the declared columns
+    and the budget.
 
     Parameters
     ----------
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, Gaussian noise and an (epsilon, delta) guarantee.
+        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
+        is pure.
     rounds
-        How many combinations are chosen and counted; by default as many as are worth their noise.
-    binner, bins, bins_share
-        Whether columns of many values are seen through bins that are found privately; see
-        `BinningMethod`.
+        Number of marginals to choose and measure. Default: as many as improve the model despite
+        their noise.
+    binner
+        Where bins come from, for columns of numbers or dates with more than 32 values.
+        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
+        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
+        records are halved repeatedly; categories are grouped along their taxonomy.
+    bins
+        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+    bins_share
+        Share of the budget for choosing the bins of all columns.
 
     Notes
     -----
     Privacy: the score of a combination is the L1 distance of its counts from public figures, which
-    one record moves by at most 1 (2 under replace-one); what is counted is a table, in which a
-    record moves one cell by 1; shares of choices and tables add up to the budget
-    (docs/proofs/synthesizer.md).
+    one record changes by at most 1 (2 under replace-one); in a measured table one record changes
+    one cell by 1; shares of choices and tables add up to the budget (docs/proofs/synthesizer.md).
     """
 
     proof: ClassVar[str] = "synthesizer.md"

@@ -119,7 +119,9 @@ class SyntheticTable(Release, ToFrame):
         if not math.isfinite(total):
             raise ValueError(f"total must be finite; got {total}")
         if model.sizes != public.sizes:
-            raise ValueError(f"the model has sizes {model.sizes}; the schema says {public.sizes}")
+            raise ValueError(
+                f"the model has domain sizes {model.sizes}; the schema has {public.sizes}"
+            )
         self.public = public
         self.model = model
         self.total = max(float(total), 0.0)
@@ -173,13 +175,13 @@ class SyntheticTable(Release, ToFrame):
         """Return the model's counts as an array with one axis a column, in the order asked for."""
         columns = read_names(columns)
         if not columns or len(set(columns)) != len(columns):
-            raise ValueError("name one or more columns, each once")
+            raise ValueError("columns must name one or more columns, each once")
         wanted = self.public.schema.indices(columns)
         cells = prod(self.public.sizes[column] for column in wanted)
         if cells > MOST_CELLS:
             raise ValueError(
-                f"these columns have {cells:,} combinations of values, of which {MOST_CELLS:,} "
-                "are allowed; name fewer columns"
+                f"these columns have {cells:,} combinations of values; at most {MOST_CELLS:,} are "
+                "allowed; name fewer columns"
             )
         return self.total * self.model.marginal(wanted)
 

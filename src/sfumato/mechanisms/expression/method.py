@@ -67,8 +67,8 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         super().__post_init__()
         if (self.split == "optimal") != (self.guess is not None):
             raise ValueError(
-                "split='optimal' and guess={unit: value, …} belong together: the best split "
-                "depends on the values, and the data may not be asked"
+                "split='optimal' and guess={unit: value, …} must be given together: the best "
+                "split depends on the values, which must not be computed from private data"
             )
 
     @abstractmethod
@@ -87,7 +87,7 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         super().check(public)
         term = self._term(public, self.expression)
         if not term.units:
-            raise ValueError(f"{self.expression!r} names no unit statistic: nothing is measured")
+            raise ValueError(f"{self.expression!r} has no unit to measure; use at least one")
         self._shares(term)
 
     def _shares(self, term: Term) -> dict[Unit, Fraction]:
@@ -170,7 +170,7 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
             missing = [unit.text for unit in term.units if unit not in values]
             if missing:
                 others = ", ".join(unit.text for unit in values)
-                raise ValueError(f"{missing[0]} was not measured; there are {others}")
+                raise ValueError(f"{missing[0]} was not measured; measured units: {others}")
             own = ends if expression == self.expression else None
             return estimate(term, values, noises, floor=self._floor, between=own)  # type: ignore[arg-type]
 
@@ -234,7 +234,7 @@ def share_by_weights(term: Term, weights: Mapping[str, Fraction]) -> dict[Unit, 
     units = {unit.text: unit for unit in term.units}
     if set(weights) != set(units):
         raise ValueError(
-            f"the budget is shared among {', '.join(units)}; got weights for "
+            f"split must have a weight for each of {', '.join(units)}; got "
             f"{', '.join(weights) or 'nothing'}"
         )
     total = sum(weights.values(), Fraction(0))

@@ -58,7 +58,7 @@ def read_formula(text: str, vocabulary: Vocabulary) -> Term:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ValueError(
-            f"{text!r} is no formula; write such as '3 * triangles / wedges'"
+            f"{text!r} is not a formula; write one such as '3 * triangles / wedges'"
         ) from None
     term = _Reader(text, vocabulary).term(tree.body)
     if sum(1 for _ in term.walk()) > MOST_TERMS:
@@ -77,7 +77,7 @@ class _Reader:
         """Return the term of a node."""
         found = self.any(node)
         if isinstance(found, str):
-            raise ValueError(f"{found!r} is a name where a number is wanted, in {self.text!r}")
+            raise ValueError(f"{found!r} is a name where a number is needed, in {self.text!r}")
         return Constant(Fraction(found)) if isinstance(found, int) else found
 
     def any(self, node: ast.expr) -> Term | Argument:
@@ -102,12 +102,12 @@ class _Reader:
         if isinstance(value, float) and abs(value) < 1e300:
             # A float is read as its shortest decimal, as everywhere.
             return Constant(Fraction(repr(value)))
-        raise ValueError(f"{value!r} is no number that a formula may have, in {self.text!r}")
+        raise ValueError(f"{value!r} is not allowed as a number, in {self.text!r}")
 
     def _named(self, name: str, arguments: tuple[Argument, ...]) -> Term | Argument:
         if name not in self.vocabulary:
             raise ValueError(
-                f"unknown name {name!r} in {self.text!r}; there are "
+                f"unknown name {name!r} in {self.text!r}; the names are "
                 f"{', '.join(sorted(self.vocabulary))}"
             )
         return self.vocabulary[name](arguments)
@@ -151,14 +151,16 @@ class _Reader:
             return left * right
         if isinstance(node.op, ast.Div):
             return left / right
-        raise ValueError(f"a formula joins terms with + - * / and **; see {self.text!r}")
+        raise ValueError(f"only the operators + - * / ** are allowed, in {self.text!r}")
 
     def _power(self, base: Term, exponent: Term | Argument) -> Term:
         if isinstance(exponent, int):
             return Power(base, exponent) if exponent >= 0 else 1 / Power(base, -exponent)
         if exponent == Constant(Fraction(1, 2)):
             return Function(base, "sqrt")
-        raise ValueError(f"a power is a whole number, or 0.5 for the root, in {self.text!r}")
+        raise ValueError(
+            f"a power must be a whole number, or 0.5 for the square root, in {self.text!r}"
+        )
 
     def _entry(self, node: ast.Subscript) -> Term:
         vector, index = self.term(node.value), self.any(node.slice)
@@ -168,7 +170,7 @@ class _Reader:
 
     def _refuse(self, node: ast.AST) -> ValueError:
         return ValueError(
-            f"{type(node).__name__} has no place in a formula ({self.text!r}); there are names, "
+            f"{type(node).__name__} is not allowed in a formula ({self.text!r}); use names, "
             "numbers, + - * / ** and functions"
         )
 

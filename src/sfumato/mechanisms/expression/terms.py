@@ -47,7 +47,7 @@ class Term:
         lengths = {part.length for part in self.parts} - {None}
         if len(lengths) > 1:
             raise ValueError(
-                "vectors are joined entry by entry, so they have the same length; got "
+                "vectors in one operation must have the same length; got "
                 + " and ".join(str(length) for length in sorted(n for n in lengths if n))
             )
         return next(iter(lengths), None)
@@ -90,7 +90,7 @@ class Term:
         divisor = _term(other)
         if isinstance(divisor, Constant):
             if divisor.value == 0:
-                raise ValueError("a formula does not divide by 0")
+                raise ValueError("a formula must not divide by 0")
             return Product(Constant(1 / divisor.value), self)
         return Ratio(self, divisor)
 
@@ -193,7 +193,7 @@ class Power(_Single):
     def __post_init__(self) -> None:
         if type(self.exponent) is not int or not 0 <= self.exponent <= LARGEST_POWER:
             raise ValueError(
-                f"a power is a whole number from 0 to {LARGEST_POWER}; got {self.exponent!r}"
+                f"a power must be a whole number from 0 to {LARGEST_POWER}; got {self.exponent!r}"
             )
 
 
@@ -205,14 +205,14 @@ class Function(_Single):
 
     def __post_init__(self) -> None:
         if self.name not in FUNCTIONS:
-            raise ValueError(f"a function is one of {', '.join(FUNCTIONS)}; got {self.name!r}")
+            raise ValueError(f"a function must be one of {', '.join(FUNCTIONS)}; got {self.name!r}")
 
 
 @dataclass(frozen=True)
 class _OfVector(_Single):
     def __post_init__(self) -> None:
         if self.of.length is None:
-            raise ValueError("a vector is wanted here, and the term is one number")
+            raise ValueError("a vector is needed here; the term is a single number")
 
     @cached_property
     def length(self) -> None:
@@ -234,7 +234,7 @@ class Item(_OfVector):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.of, Unit):
-            raise ValueError("an entry is taken of a vector that is measured, not of a formula")
+            raise ValueError("an index needs a vector unit, not a formula")
         assert self.of.entries is not None
         if not 0 <= self.index < self.of.entries:
             raise ValueError(f"entries are numbered 0 to {self.of.entries - 1}; got {self.index}")
