@@ -171,7 +171,7 @@ def test_a_list_of_strings_has_no_counts_and_nothing_to_draw_from(run, visits):
     assert told.code == 0
     listed = run("sequences", "top", "t", "-k", "2", "--json").document["strings"]
     assert len(listed) == 2 and listed[0]["count"] is None
-    assert "not part of this release" in run("sequences", "top", "t").out
+    assert "This release holds no frequencies" in run("sequences", "top", "t").out
     told = run("sequences", "sample", "t", "--rows", "3")
     assert told.code == ExitCode.USAGE and "frequent strings" in told.err
     told = run("sequences", "evaluate", visits, "t", "--skip-lines", "1", "--top", "4", "--json")

@@ -151,7 +151,7 @@ def test_help_and_completion_know_the_parameters_of_a_named_method(run):
 
 def test_the_network_is_printed_and_drawn(run, synthetic, tmp_path):
     told = run("table", "network", synthetic, "--out", "network.svg")
-    assert told.code == 0 and "age × sex × town" in told.out and "tell about each other" in told.out
+    assert told.code == 0 and "age × sex × town" in told.out and "mutual information" in told.out
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").count("<svg") == 1
     document = run("table", "network", synthetic, "--json").document
     assert document["parts"] == [{"columns": ["age", "sex", "town"], "levels": [0, 0, 0]}]

@@ -94,7 +94,7 @@ class Answering(TyperGroup):
 app = typer.Typer(
     name="sfumato",
     cls=Answering,
-    help="Turn private data into something safe to publish, with a guarantee that holds.",
+    help="Publish statistics, synthetic data and models of private data with differential privacy.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="rich",
