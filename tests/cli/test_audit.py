@@ -252,7 +252,7 @@ def test_the_picture_is_written(run, tmp_path):
         (("edge-response", "--epsilon", "1", "--schema", "a.toml"), "no schema file"),
         (
             ("histogram", "--epsilon", "1", "--max-rows", "2", "--relation", "replace_one"),
-            "one row a person",
+            "one row per person",
         ),
     ],
 )

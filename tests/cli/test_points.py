@@ -96,7 +96,7 @@ def test_a_declaration_that_cannot_be_is_refused(run, options, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SCHEMA.replace('unit = "person"\n', ""), "must say the unit"),
+        (SCHEMA.replace('unit = "person"\n', ""), "must state the unit"),
         (SCHEMA.replace("max_points", "max_point"), "'max_point'"),
         (SCHEMA.replace("[3, 7]", "[3]"), "[axes]"),
         (SCHEMA.replace("[points]", "[table]"), "it is about table"),

@@ -80,7 +80,7 @@ def test_a_declaration_that_cannot_be_is_refused(run, options, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SCHEMA.replace('unit = "sequence"\n', ""), "must say the unit"),
+        (SCHEMA.replace('unit = "sequence"\n', ""), "must state the unit"),
         (SCHEMA.replace("alphabet", "letters"), "'letters'"),
         (SCHEMA.replace('["home", "news", "mail"]', '"abc"'), "needs a list"),
         (SCHEMA.replace("[sequences]", "[points]"), "it is about points"),

@@ -111,7 +111,7 @@ def test_parameters_of_the_method_are_options_wherever_they_stand(run, patients)
         (["--method", "marginals", "--target", "sex"], "--target does not apply to --method marg"),
         (["--method", "histogram", "--table", "age"], "--table does not apply to"),
         (["--method", "privbayes", "--cells", "none"], "cells must be a whole number of at least"),
-        (["--method", "privbayes", "--cells", "[oops"], "a list is written as"),
+        (["--method", "privbayes", "--cells", "[oops"], "write a list as"),
     ],
 )
 def test_parameters_that_the_method_does_not_take_are_refused(run, patients, options, words):

@@ -111,10 +111,10 @@ class Graph(ShowsPublic):
         object.__setattr__(self, "_dropped", dropped)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a graph does not change; build another one")
+        raise AttributeError("a graph cannot be changed; build a new one")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private graph is not pickled; save a release of it instead")
+        raise TypeError("a private graph cannot be pickled; save a release of it instead")
 
     @property
     def public(self) -> GraphPublic:
@@ -180,9 +180,11 @@ def read_graph(
     refuse_broken_fork()
     place = Path(path)
     if skip_lines is not None and (type(skip_lines) is not int or skip_lines < 0):
-        raise ValueError(f"skip_lines must be a whole number from 0 on; got {skip_lines!r}")
+        raise ValueError(f"skip_lines must be a whole number of at least 0; got {skip_lines!r}")
     if columns is not None and skip_lines:
-        raise ValueError("skip_lines is for edge lists; with columns the first line names columns")
+        raise ValueError(
+            "skip_lines is for edge lists; with columns=… the first line holds the column names"
+        )
     undeclared = columns is None and skip_lines is None
     if undeclared and nodes == NAMED and place.suffix.lower() in HEADED:
         raise ValueError(
@@ -202,9 +204,9 @@ def _declare_public(
     """Return the public part that the arguments declare."""
     if nodes is None:
         raise ValueError(
-            "say which nodes there are: nodes = how many, nodes = [their names], or nodes = "
-            f"{NAMED!r} to take them from the data, if it is public knowledge which of them have "
-            "an edge at all"
+            "the nodes are not declared: set nodes to their number, to a list of their names, or "
+            f"nodes = {NAMED!r} to take them from the data, if it is public knowledge which of "
+            "them have an edge at all"
         )
     named = isinstance(nodes, str) and nodes == NAMED
     chosen: Any = ends.own if named else nodes
@@ -229,8 +231,8 @@ def _own_labels(names: Iterable[Any]) -> Labels:
     if found.none.any():
         raise DataError(
             Problem(
-                wrong="a node of the graph has a name that is neither a text nor a number",
-                remedy="Give every node such a name first.",
+                wrong="the name of a node is neither text nor a number",
+                remedy="Name every node with text or a number.",
             )
         )
     return labels_in(found)
@@ -243,7 +245,7 @@ def _code_ends(ends: Ends, columns: tuple[Names, Names], public: GraphPublic) ->
             Problem(
                 row=ends.row(0),
                 more=len(ends.left) - 1,
-                wrong="an edge joins two nodes, and no node is declared",
+                wrong="there are edges, but no node is declared",
                 remedy="Declare the nodes, or leave the edges out.",
             )
         )
@@ -264,6 +266,6 @@ def _unknown(field: str, row: int, many: int, public: GraphPublic) -> Problem:
         field=field,
         row=row,
         more=many - 1,
-        wrong=f"the edge does not name a declared node ({public.allowed})",
+        wrong=f"an end of the edge is not a declared node ({public.allowed})",
         remedy="Correct it, or declare all nodes: nodes = how many, or the list of their names.",
     )

@@ -128,10 +128,10 @@ class Points(ShowsPublic):
         object.__setattr__(self, "_public", public)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("points do not change; build others")
+        raise AttributeError("points cannot be changed; build new ones")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private points are not pickled; save a release of them instead")
+        raise TypeError("private points cannot be pickled; save a release of them instead")
 
     @property
     def public(self) -> PointsPublic:
@@ -305,7 +305,7 @@ def _check_source(values: Any) -> None:
     if isinstance(values, str | bytes | Path):
         raise DataError(
             Problem(
-                wrong="points are made from an array or a frame, not from a path",
+                wrong="points need an array or a frame; got a path",
                 remedy="Read a file with read_points(path, columns=…, bounds=…).",
             )
         )
@@ -313,8 +313,8 @@ def _check_source(values: Any) -> None:
         hasattr(values, name) for name in ("collect_schema", "column_names", "columns")
     ):
         raise TypeError(
-            "points are made from an array of shape (points, axes), a pandas, Polars or PyArrow "
-            f"frame or a DuckDB relation; got {type(values).__name__}"
+            "points need an array of shape (points, axes), a pandas, Polars or PyArrow frame or "
+            f"a DuckDB relation; got {type(values).__name__}"
         )
 
 
@@ -346,8 +346,8 @@ def array_columns(values: Any, names: Sequence[str]) -> dict[str, pl.Series]:
     if array.ndim != 2 or array.shape[1] != len(names):
         raise DataError(
             Problem(
-                wrong=f"the array must have shape (points, {len(names)}), one column for each "
-                f"axis; it has {array.ndim} dimensions"
+                wrong=f"the array must have shape (points, {len(names)}), one column per axis; "
+                f"it has {array.ndim} dimensions"
                 + (f" and {array.shape[1]} columns" if array.ndim == 2 else ""),
                 remedy="Give as many columns as bounds.",
             )
@@ -361,7 +361,7 @@ def person_column(persons: Any, rows: int) -> pl.Series:
     if getattr(listed, "ndim", 1) != 1 or len(listed) != rows:
         raise DataError(
             Problem(
-                wrong="person must be one identifier for each point",
+                wrong="person must hold one identifier per point",
                 remedy="Give an array as long as the points.",
             )
         )

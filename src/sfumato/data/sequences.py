@@ -110,10 +110,10 @@ class Sequences(ShowsPublic):
         object.__setattr__(self, "_public", declared)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("sequences do not change; build others")
+        raise AttributeError("sequences cannot be changed; build new ones")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     @property
     def public(self) -> SequencesPublic:
@@ -209,13 +209,13 @@ def _declare_public(
     whose = Unit.parse(unit)
     if whose is Unit.PERSON and (person is None or max_sequences is None):
         raise ValueError(
-            'the unit "person" needs person, which says whose each sequence is, and max_sequences, '
-            "how many of one person are used"
+            'the unit "person" needs person, the identifier of each sequence\'s person, and '
+            "max_sequences, the most sequences used per person"
         )
     if whose is not Unit.PERSON and (person is not None or max_sequences is not None):
         raise ValueError(
-            f'person and max_sequences are for unit = "person"; got unit = "{whose}"; leave them '
-            "out, or protect persons"
+            f'person and max_sequences need unit = "person"; got unit = "{whose}"; leave them '
+            "out, or set that unit"
         )
     return SequencesPublic(
         alphabet=Alphabet.of(alphabet).symbols,
@@ -267,7 +267,9 @@ class SequenceFile:
                 f"separator must be one ASCII character, or None for blanks and tabs; got {mark!r}"
             )
         if type(self.skip_lines) is not int or self.skip_lines < 0:
-            raise ValueError(f"skip_lines must be a whole number from 0; got {self.skip_lines!r}")
+            raise ValueError(
+                f"skip_lines must be a whole number of at least 0; got {self.skip_lines!r}"
+            )
 
     def read(self, alphabet: Alphabet, *, leading: bool) -> tuple[Coded, list[str]]:
         """Return all sequences as codes, and whose each is if their lines begin with that."""
@@ -294,8 +296,8 @@ class SequenceFile:
             text = str(symbol)
             if any(mark in text for mark in apart) or text.strip(" \t") != text:
                 raise ValueError(
-                    f"the symbol {text!r} cannot be written in this file, where {apart!r} stands "
-                    "between symbols; use another separator, or another name for the symbol"
+                    f"the symbol {text!r} cannot occur in this file, where {apart!r} separates "
+                    "symbols; use another separator, or another name for the symbol"
                 )
         return [str(symbol).encode() for symbol in alphabet.symbols]
 
@@ -305,7 +307,7 @@ class SequenceFile:
             raise DataError(
                 Problem(
                     wrong=f"{self.path.name} is empty",
-                    remedy="Check the path; no sequences at all are Sequences([], alphabet).",
+                    remedy="Check the path; for no sequences at all write Sequences([], alphabet).",
                 )
             )
         return data
@@ -364,8 +366,8 @@ class SequenceFile:
             wrong, remedy = fault_words(fault, alphabet)
             if fault == MISSING:
                 wrong, remedy = (
-                    "there is nothing where a symbol should be",
-                    "Two separators stand side by side, or one at the edge of the line.",
+                    "a symbol is empty",
+                    "Remove a doubled separator, or one at the start or end of the line.",
                 )
             if fault == UNKNOWN:
                 remedy = (
@@ -392,8 +394,8 @@ class SequenceFile:
             raise DataError(
                 self._at(
                     absent,
-                    "the line does not say whose it is",
-                    "Fill in the identifier, or leave the line out.",
+                    "the line has no identifier of its person",
+                    "Fill in the identifier, or remove the line.",
                 )
             )
         data = text.tobytes()
@@ -401,10 +403,10 @@ class SequenceFile:
         if persons and set(persons) <= set(words):
             raise DataError(
                 Problem(
-                    wrong=f"every line of {self.path.name} begins with a symbol of the alphabet, "
-                    "and should begin with an identifier of the person",
-                    remedy="Put the identifier before the symbols of each line. If it is there, "
-                    "write it in a way that no symbol is written.",
+                    wrong=f"every line of {self.path.name} begins with a symbol of the alphabet; "
+                    "it must begin with the identifier of its person",
+                    remedy="Put the identifier before the symbols of each line. If it is there "
+                    "already, change the identifiers so that they differ from all symbols.",
                 )
             )
         return [person.decode() for person in persons]

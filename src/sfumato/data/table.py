@@ -58,7 +58,9 @@ class TablePublic(Public):
         schema = self.schema
         declared = (schema.unit, schema.relation, schema.max_rows, schema.rows_about)
         if declared != (self.unit, self.relation, self.contribution, self.rows_about):
-            raise ValueError("unit, relation, contribution and rows_about must be the schema's")
+            raise ValueError(
+                "unit, relation, contribution and rows_about must equal those of the schema"
+            )
 
     @classmethod
     def of(cls, schema: Schema, rows: int | None = None) -> TablePublic:
@@ -285,10 +287,10 @@ class Table(ShowsPublic):
         object.__setattr__(self, "_public", TablePublic.of(schema, rows))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a table does not change; build another one")
+        raise AttributeError("a table cannot be changed; build a new one")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private table is not pickled; save a release of it instead")
+        raise TypeError("a private table cannot be pickled; save a release of it instead")
 
     @property
     def public(self) -> TablePublic:
