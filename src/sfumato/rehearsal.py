@@ -51,7 +51,7 @@ def rehearse(
     public = find_public(public, kind=method.kind, verb="rehearse")
     if not hasattr(public, "make_synthetic"):
         raise TypeError(
-            f"data of the kind {public.kind!r} cannot be made up; there is no rehearsal"
+            f"data of kind {public.kind!r} cannot be rehearsed: no synthetic data can be made"
         )
     declared = public.rows if public.rows is not None else public.rows_about
     count = rows if rows is not None else declared if declared is not None else ROWS
@@ -59,7 +59,7 @@ def rehearse(
         raise ValueError(f"rows must be a whole number; got {briefly(count)}")
     if not 0 <= count <= MOST_ROWS:
         raise ValueError(
-            f"rows must be from 0 to {MOST_ROWS:,}, which a rehearsal makes up in memory; got "
-            f"{briefly(count)}; pass rows=… for a rehearsal with fewer records"
+            f"rows must be from 0 to {MOST_ROWS:,}, the most that a rehearsal generates in "
+            f"memory; got {briefly(count)}; pass rows=… for a rehearsal with fewer records"
         )
     return door.rehearse(method, public, rows=int(count), generator=generator)

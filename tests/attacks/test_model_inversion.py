@@ -218,13 +218,13 @@ def test_what_does_not_fit_is_refused(table, model):
         ModelInversion(sensitive="married", values=1)
     for options, words in (
         ({"sensitive": "nobody"}, "no column 'nobody'"),
-        ({"sensitive": "rich"}, "what the model predicts"),
-        ({"sensitive": "married", "known": ["married"]}, "cannot be known"),
-        ({"sensitive": "married", "pi": "public"}, "needs the public table"),
+        ({"sensitive": "rich"}, "the target of the model"),
+        ({"sensitive": "married", "known": ["married"]}, "leave it out of known"),
+        ({"sensitive": "married", "pi": "public"}, "needs public=TABLE"),
     ):
         with pytest.raises(ValueError, match=words):
             ModelInversion(**options).run(table, model)
-    with pytest.raises(ValueError, match="only a regression or a classifier"):
+    with pytest.raises(ValueError, match="needs a release of a regression or a classifier"):
         additive(StatisticRelease.__new__(StatisticRelease))
 
 

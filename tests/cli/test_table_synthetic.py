@@ -193,7 +193,7 @@ def test_synthetic_rows_are_evaluated(run, patients, synthetic):
 
 def test_nothing_can_be_learnt_from_tables(run, patients, released):
     told = run("table", "evaluate", patients, released, "--predict", "sex")
-    assert told.code == ExitCode.USAGE and "this release is of tables" in told.err
+    assert told.code == ExitCode.USAGE and "this release holds tables" in told.err
 
 
 def test_a_released_rule_is_evaluated(run, patients, tmp_path):

@@ -186,7 +186,9 @@ def test_labels_of_two_axes_are_refused_and_not_read_as_something_else():
     )
     X = pl.DataFrame({"x": ["a"]})
     for labels in (np.array([["f"]]), pd.DataFrame({"f": ["m"]}), {"f": 1}, {"f"}, "f"):
-        with pytest.raises(sf.DataError, match="must be a column, a one-dimensional array or a list"):
+        with pytest.raises(
+            sf.DataError, match="must be a column, a one-dimensional array or a list"
+        ):
             model._table(X, labels)
 
 

@@ -272,7 +272,10 @@ def test_the_first_sequences_of_each_person_are_kept_in_order():
         ({"unit": "person", "person": [1, 2], "max_sequences": 0}, "from 1"),
         ({"unit": "person", "person": [1, 2], "max_sequences": 1.5}, "from 1"),
         ({"unit": "person", "person": [1], "max_sequences": 1}, "one identifier per sequence"),
-        ({"unit": "person", "person": [1, None], "max_sequences": 1}, "has no identifier of its person"),
+        (
+            {"unit": "person", "person": [1, None], "max_sequences": 1},
+            "has no identifier of its person",
+        ),
         ({"unit": "person", "person": "xy", "max_sequences": 1}, "list of identifiers"),
         (
             {"unit": "person", "person": [1, 2], "max_sequences": 2, "relation": "replace_one"},

@@ -139,7 +139,7 @@ def test_a_method_refuses_data_of_another_kind(data):
     class Other:
         kind = "sequence"
 
-    with pytest.raises(ValueError, match="is for data of the kind 'tally'"):
+    with pytest.raises(ValueError, match="needs data of kind 'tally'"):
         NoisyTally(epsilon=1).check(Other())
 
 

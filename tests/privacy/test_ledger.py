@@ -184,9 +184,9 @@ class TestTheAllowance:
         with pytest.raises(BudgetExceeded) as refusal:
             book(ledger, promise(PureDP("0.5")))
         assert str(refusal.value) == (
-            "patients.ledger refuses: asked is ε = 0.5; of the allowed ε = 1, ε = 0.3 is left; "
-            "missing is ε = 0.2. Nothing was booked. Lower the loss of this release to what is "
-            "left, or do without it"
+            "patients.ledger refuses: requested ε = 0.5; left ε = 0.3 of the allowed ε = 1; "
+            "missing ε = 0.2. Nothing was booked. Lower the loss of this release to what "
+            "is left, or do not release"
         )
         assert refusal.value.asked == PureDP("0.5")
         assert refusal.value.left == PureDP("0.3")
@@ -197,7 +197,7 @@ class TestTheAllowance:
     def test_a_refusal_says_what_was_converted(self, create):
         ledger = create(PureDP(1), relation="replace_one")
         with pytest.raises(
-            BudgetExceeded, match=r"asked is ε = 2 \(from ε = 1 for one row added or removed\)"
+            BudgetExceeded, match=r"requested ε = 2 \(from ε = 1 for one row added or removed\)"
         ):
             book(ledger, promise(PureDP(1)))
 
@@ -228,8 +228,8 @@ class TestTheAllowance:
             (PureDP(0), "allow must be greater than 0; got ε = 0"),
             (ZCDP(0), "allow must be greater than 0; got ρ = 0"),
             (ApproxDP(0, "1e-6"), "allow must be greater than 0"),
-            (ApproxDP(1, 0), "delta 0; a ledger without a delta is one of PureDP"),
-            (1.0, r"allow must be a loss such as PureDP\(1\).*got 1.0"),
+            (ApproxDP(1, 0), r"delta 0; write PureDP\(epsilon\) for a ledger without a delta"),
+            (1.0, r"allow must be a privacy loss such as PureDP\(1\).*got 1.0"),
         ],
     )
     def test_an_allowance_of_nothing_is_refused(self, create, tmp_path, allow, message):
@@ -317,7 +317,7 @@ class TestRelations:
         assert book(ledger, promise(PureDP(1), relation="replace_one")).charged == PureDP(1)
 
     def test_replace_one_is_refused_by_an_add_remove_ledger(self, create):
-        with pytest.raises(LedgerError, match=r"says nothing about adding or removing; use a"):
+        with pytest.raises(LedgerError, match=r"does not cover adding or removing; use a"):
             book(create(PureDP(9)), promise(PureDP(1), relation="replace_one"))
 
 
@@ -388,7 +388,7 @@ class TestTheData:
         assert [binding.reason for binding in reopened.bindings()] == ["", "two ages were mistyped"]
 
     def test_a_reason_is_needed(self, create):
-        with pytest.raises(LedgerError, match="a reason must say why"):
+        with pytest.raises(LedgerError, match="reason must state why"):
             create(PureDP(1)).rebind(of(b"x"), reason=" ")
 
     def test_a_ledger_can_be_bound_before_anything_is_booked(self, create):
@@ -405,7 +405,7 @@ class TestTheData:
         ledger = create(PureDP(1))
         book(ledger, promise(PureDP("0.1")), data=None)
         book(ledger, promise(PureDP("0.1")))
-        with pytest.raises(LedgerError, match="does not show its data; pass the digest"):
+        with pytest.raises(LedgerError, match="has no digest of its data; pass the digest"):
             book(ledger, promise(PureDP("0.1")), data=None)
 
     def test_two_ledgers_fingerprint_the_same_data_differently(self, create):

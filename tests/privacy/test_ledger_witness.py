@@ -116,7 +116,7 @@ def test_a_witness_may_lag_behind(ledger, home):
 def test_a_new_ledger_in_the_place_of_a_lost_one_is_refused(ledger):
     lose(ledger, "deleted")
     with pytest.raises(
-        LedgerError, match=r"there was a ledger.*would forget that.*delete .*\.json"
+        LedgerError, match=r"there was a ledger.*would lose that record.*delete .*\.json"
     ):
         Ledger.create(ledger.path, allow=PureDP(1))
     assert not ledger.path.exists()

@@ -225,6 +225,6 @@ def _check_same_domain(mine: PointsPublic, theirs: PointsPublic) -> None:
     plain = [replace(public, rows=None, rows_about=None) for public in (mine, theirs)]
     if plain[0] != plain[1]:
         raise ValueError(
-            "the release was made with another schema than these points have; evaluate it with "
-            "the schema it was made with"
+            "the schema of these points is not that of the release; read the points with the "
+            "schema of the release"
         )

@@ -260,7 +260,7 @@ def evaluate(
         raise ValueError(f"ways must be from 1 to the number of columns, {most}; got {list(ways)}")
     if predict and isinstance(release, NoisyTables):
         raise ValueError(
-            "rules are learnt from released rows, and this release is of tables; release a "
+            "predict needs synthetic rows, and this release holds tables of counts; release a "
             "synthetic table, or leave predict out"
         )
     table.public.schema.indices(predict)

@@ -414,7 +414,7 @@ class Ledger:
         """
         if not reason.strip():
             raise LedgerError(
-                "a reason must say why the changed data belong to this ledger; it was empty"
+                "reason must state why the changed data belong to this ledger; it was empty"
             )
         fingerprint = self._fingerprint(digest)
         self._append(lambda account: {"event": "bound", "data": fingerprint, "reason": reason})
@@ -423,7 +423,7 @@ class Ledger:
         """Return why an entry cannot be ended."""
         for known in self.history():
             if known.hash == entry.hash:
-                return LedgerError(f"{entry.reference} has already ended: it was {known.status}")
+                return LedgerError(f"{entry.reference} has already ended as {known.status}")
         return LedgerError(f"{entry.reference} is not an entry of {self.path}")
 
     def _history(self) -> History:
@@ -503,9 +503,9 @@ class Ledger:
                 raise LedgerError(
                     f"the ledger {self.path} is older than the one that was last used, or was "
                     f"rewritten: {sight.told()}. Do not release anything from its data set with "
-                    f"this file. Restore the newest copy; if there is none, make a new ledger that "
-                    f"allows {sight.left}, which was left, and keep {sight.file.name} with the old "
-                    "one"
+                    "this file. Restore the newest copy; if there is none, create a new ledger "
+                    f"that allows the {sight.left} that was left, and keep {sight.file.name} "
+                    "with the old one"
                 )
 
     @contextlib.contextmanager
@@ -526,7 +526,7 @@ class Ledger:
             warnings.warn(
                 f"the clock went back: it reads {_now()}, and the last event of {self.name} was "
                 f"written at {account.time}; correct the clock of this machine, or of the one "
-                "that wrote it. Times in certificates are only as good as the clock",
+                "that wrote it. Times in certificates come from this clock",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -572,14 +572,14 @@ class Ledger:
             return
         if fingerprint is None:
             raise LedgerError(
-                f"{self.path} is bound to a data set, and this booking does not show its data; "
-                "pass the digest of the data"
+                f"{self.path} is bound to a data set, and this booking has no digest of its "
+                "data; pass the digest of the data"
             )
         raise LedgerError(
             f"these are not the data that {self.path} is bound to; nothing was booked. If it is "
-            "another data set, open its own ledger. If the data of the same people were corrected "
-            "or extended, accept them with ledger.rebind(digest, reason='...'), or with `sfumato "
-            "ledger rebind`; what was spent keeps counting"
+            "another data set, open its own ledger. If the data of the same people were "
+            "corrected or extended, accept them with ledger.rebind(digest, reason='...'), or "
+            "with `sfumato ledger rebind`; the loss already spent still counts"
         )
 
 
@@ -627,9 +627,10 @@ def _missing_error(path: Path, error: Gone) -> LedgerError:
     """Return the error for a missing or empty file, with what a witness knows of it."""
     for sight in witness.last_seen_at(path):
         return LedgerError(
-            f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it from "
-            "a backup that holds all of it; until then release nothing from its data set. If there "
-            f"is no backup, make a new ledger elsewhere that allows {sight.left}, which was left"
+            f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it "
+            "from a backup that holds all of it; until then release nothing from its data set. "
+            f"If there is no backup, create a new ledger elsewhere that allows the {sight.left} "
+            "that was left"
         )
     return error
 
@@ -645,9 +646,9 @@ def _refuse_successor(path: Path) -> None:
     for sight in witness.last_seen_at(path):
         if sight.bookings:
             raise LedgerError(
-                f"there was a ledger at {path}: {sight.told()}. A new one would forget that. "
-                "Restore the old file, or choose another path. If it was the ledger of a data set "
-                f"that no longer exists, delete {sight.file} and try again"
+                f"there was a ledger at {path}: {sight.told()}. A new ledger would lose that "
+                "record. Restore the old file, or choose another path. If it was the ledger of a "
+                f"data set that no longer exists, delete {sight.file} and try again"
             )
 
 

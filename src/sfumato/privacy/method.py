@@ -206,7 +206,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Raise `ValueError` where the parameters do not fit the public part; costs nothing."""
         if public.kind != self.kind:
             raise ValueError(
-                f"{type(self).__name__} is for data of the kind {self.kind!r}; got {public.kind!r}"
+                f"{type(self).__name__} needs data of kind {self.kind!r}; got {public.kind!r}"
             )
 
     def uses(self, public: Any) -> tuple[str, ...] | None:

@@ -96,7 +96,9 @@ class Release(ABC):
     def provenance(self) -> Provenance:
         """Where this release comes from."""
         if self._provenance is None:
-            raise RuntimeError("this release did not come through the door")
+            raise RuntimeError(
+                "this release was not made by a method of sfumato; call method.release(data)"
+            )
         return self._provenance
 
     @property
