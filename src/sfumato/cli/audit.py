@@ -1,4 +1,4 @@
-"""`sfumato audit`: try to refute a method's promise, on made-up neighbours. Costs nothing."""
+"""`sfumato audit`: try to refute a method's guarantee on synthetic neighbours. Free."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def audit(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Try to refute a method's promise on made-up neighbours. Free: no private data are read."""
+    """Try to refute a method's guarantee on synthetic neighbours. Free: reads no private data."""
     with answering(as_json) as screen:
         refuse_unwritable(picture, PICTURES, option="--picture")
         if not 0.5 <= confidence < 1:
@@ -186,7 +186,7 @@ def _declared(short: str, kind: str, schema: Path) -> Any:
             return sequences_schema.read_declared(schema)
     raise Refusal(
         ExitCode.USAGE,
-        f"{short} is for data of the kind {kind!r}, which has no schema file: leave --schema out",
+        f"{short} needs data of kind {kind!r}, which has no schema file; leave --schema out",
     )
 
 

@@ -91,7 +91,7 @@ def create(
 
 @app.command(epilog=EPILOG)
 def show(path: LedgerPath, as_json: JsonOption = False) -> None:
-    """Show what is allowed, spent and left, after checking the whole chain."""
+    """Check the whole chain, then show the loss that is allowed, spent and left."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -164,7 +164,7 @@ def recover(
     report: Annotated[bool, typer.Option(help="Add report.html.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Save a release that was paid for and never saved, without the data; or list them."""
+    """List releases that were booked but never saved, or save one. Needs no data."""
     with answering(as_json) as screen:
         from sfumato.cli.releasing import add_report, show_release, usable_key
         from sfumato.cli.reserve import reserve_folder
@@ -294,7 +294,7 @@ def rebind(
     skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Accept that the data of a ledger, or their schema, changed. What was spent keeps counting."""
+    """Accept that the data of a ledger, or their schema, changed. What was spent still counts."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 

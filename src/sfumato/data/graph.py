@@ -51,26 +51,26 @@ class Graph(ShowsPublic):
     ----------
     edges
         An array of shape (edges, 2), a list of pairs, a frame of two columns, a SciPy sparse
-        matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are forgotten,
+        matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are ignored,
         and loops are left out. The nodes of a matrix, and of an igraph graph without names, are
-        called 0, 1, 2, …; entries of a matrix that are stored as 0 are no edges.
+        called 0, 1, 2, …; entries of a matrix that are stored as 0 are not edges.
     nodes
-        The public set of nodes: how many (they are then called 0, 1, 2, …), or their names in any
+        The public set of nodes: their number (names are then 0, 1, 2, …), or their names in any
         order. A name is a whole number or a text; the text `"7"` is the number 7. Names are
         published in sorted order: whole numbers first, then texts. `"named"` takes the node set
-        from the private data, and declares it public: the nodes that some edge names, or all nodes
-        of a matrix, a NetworkX or an igraph graph. That somebody has an edge at all is then not
-        protected, and the guarantee says so.
+        from the private data, and declares it public: the nodes that occur in an edge, or all
+        nodes of a matrix, a NetworkX or an igraph graph. Which nodes have an edge is then not
+        protected, and the guarantee states this.
     adjacency
-        Whether `edges` is a NumPy array with one entry for each two nodes instead of one row for
-        each edge. The shape of an array does not decide it. No entry may be negative.
+        Whether `edges` is a NumPy array with one entry per pair of nodes instead of one row per
+        edge. It is never inferred from the shape. No entry may be negative.
     rows_about
-        A public guess at the number of edges, for plans.
+        A public estimate of the number of edges, for plans.
 
     Raises
     ------
     DataError
-        If an edge names an unknown node or none at all. It is named by its row, never by value.
+        If an end of an edge is unknown or missing. The message gives the row, never the value.
     """
 
     __slots__ = ("_dropped", "_graph", "_public")
@@ -134,7 +134,7 @@ class Graph(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the nodes and all edges, which binds a ledger to the graph.
 
-        Without the key it tells nothing about the edges, not even whether a guess is right.
+        Without the key it reveals nothing about the edges, not even whether a guess is right.
         """
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
@@ -162,17 +162,17 @@ def read_graph(
     Parameters
     ----------
     path
-        The file: on each line two nodes with blanks, a tab or a comma between them; what follows
-        on the line is not looked at.
+        The file: two nodes per line, separated by blanks, a tab or a comma; the rest of a line
+        is ignored.
     nodes
         As for `Graph`; `"named"` for the nodes that occur in the file, if that set is public.
     columns
-        For a CSV or Parquet file: the two columns that name the nodes.
+        For a CSV or Parquet file: the two columns that hold the nodes.
     comment
-        Lines that begin with this are not looked at.
+        Lines that begin with this are skipped.
     skip_lines
-        How many lines at the start of an edge list are not looked at: 1 if it has a header. Headers
-        are never guessed, so that a `.csv` or `.tsv` file with `nodes="named"` needs this or
+        The number of lines to skip at the start of an edge list: 1 if it has a header. Headers
+        are never guessed, so a `.csv` or `.tsv` file with `nodes="named"` needs this or
         `columns`.
     rows_about
         As for `Graph`.

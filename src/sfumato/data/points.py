@@ -48,22 +48,22 @@ class Points(ShowsPublic):
         An array of shape (points, axes), or a pandas, Polars or PyArrow frame or a DuckDB relation
         whose columns `names` are the axes.
     bounds
-        For each axis the least and the greatest value, both included. They are public: declare
-        them from what everybody knows, never from the data.
+        The least and the greatest value per axis, both included. They are public: declare
+        them from public knowledge, never from the data.
     names
-        What the axes are called; for a frame, its columns.
+        The names of the axes; for a frame, its columns.
     unit
-        Whose contribution is protected: `"point"`, or `"person"` with up to `max_points` points.
+        The protected unit: `"point"`, or `"person"` with up to `max_points` points.
     relation
         `"add_remove"`, or `"replace_one"` where the number of points is public.
     person
-        For unit `"person"`: whose each point is, as an array or as the name of a frame's column.
+        For unit `"person"`: the person of each point, as an array or a column of the frame.
     max_points
-        For unit `"person"`: how many points of one person are used, the first ones in order.
+        For unit `"person"`: the most points used per person, the first ones in order.
     rows_about
-        A public guess at the number of points, for plans.
+        A public estimate of the number of points, for plans.
     outside
-        What becomes of points outside the bounds: `"refuse"`: an error; `"clamp"`: they are moved
+        The rule for points outside the bounds: `"refuse"`: an error; `"clamp"`: they are moved
         to the nearest bound; `"drop"`: they are left out. The rule is public.
     geographic
         Whether the first axis is the longitude and the second the latitude, in degrees.
@@ -71,8 +71,8 @@ class Points(ShowsPublic):
     Raises
     ------
     DataError
-        If a value is missing, is no number, or lies outside bounds that refuse. All problems are
-        collected; they are named by axis and row, never by value.
+        If a value is missing, is not a number, or lies outside bounds that refuse. All problems are
+        collected; each states axis and row, never the value.
     """
 
     __slots__ = ("_dropped", "_points", "_public")
@@ -151,7 +151,7 @@ class Points(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of what is declared and of all points, which binds a ledger to them.
 
-        Without the key it tells nothing about the points, not even whether a guess is right. It
+        Without the key it reveals nothing about the points, not even whether a guess is right. It
         does not depend on their order.
         """
         if len(key) < 16:
@@ -192,13 +192,13 @@ def read_points(
     bounds
         As for `Points`.
     engine
-        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the declared
-        `rows_about` and the number of columns. The points are the same. DuckDB's way keeps 8 bytes
-        a point in the folder for temporary files, and as much again while it sorts them.
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which chooses by
+        `rows_about` and the number of columns. The points are the same. DuckDB keeps 8 bytes
+        per point in the folder for temporary files, and as much again while it sorts them.
     separator
-        What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+        The separator of a CSV file; a comma unless the name ends in .tsv.
     person
-        For unit `"person"`: the column that tells whose point it is.
+        For unit `"person"`: the column that identifies the person.
     max_points, unit, relation, rows_about, outside, geographic
         As for `Points`.
 

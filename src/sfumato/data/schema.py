@@ -91,23 +91,23 @@ class Schema:
     Parameters
     ----------
     columns
-        The columns that are used, in order. Others in the table are not looked at.
+        The columns that are used, in order. Other columns of the table are not read.
     unit
         `"row"` if no person has more than one row or rows are what is protected, `"person"` if a
         person may have several. `None` in a draft: not yet answered.
     person
-        The column that says whose row it is, compared as text without surrounding blanks; not
+        The column that identifies the person, compared as text without surrounding blanks; not
         released unless it is also among the columns.
     max_rows
-        How many rows of one person are used: the first ones in the table's order.
+        The most rows used per person: the first ones in the table's order.
     relation
         `"add_remove"`, or `"replace_one"`, which makes the number of rows public.
     rows_about
-        A public guess at the number of rows, for plans.
+        A public estimate of the number of rows, for plans.
     confirmed
         `False` in a draft whose inferred parts the custodian has not yet confirmed.
     left_out
-        Columns that a draft did not take up.
+        Columns that a draft left out.
     """
 
     columns: tuple[Column, ...]
@@ -172,7 +172,7 @@ class Schema:
         relation: str = Relation.ADD_REMOVE,
         rows_about: int | None = None,
     ) -> Schema:
-        """Return a schema written in Python's own words.
+        """Return a schema from Python values.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Schema:
         return read(Path(path))
 
     def write(self, path: str | Path) -> None:
-        """Write the schema as a TOML file that says what was inferred and what is asked."""
+        """Write the schema as a TOML file, with marks at what was inferred and is still open."""
         from sfumato.data.toml import write_schema
 
         Path(path).write_text(write_schema(self), encoding="utf-8")
@@ -238,7 +238,7 @@ class Schema:
         relation: str | None = None,
         rows_about: int | None = None,
     ) -> Schema:
-        """Return the schema as one the custodian answers for; what was inferred stays marked."""
+        """Return the schema as confirmed by the custodian; what was inferred stays marked."""
         return replace(
             self,
             unit=Unit.parse(unit),
@@ -320,7 +320,7 @@ class Schema:
 
     @property
     def inferred(self) -> dict[str, tuple[str, ...]]:
-        """What was read off the data, by column, to be recorded in certificates."""
+        """What was inferred from the data, by column, to be recorded in certificates."""
         return {column.name: column.inferred for column in self.columns if column.inferred}
 
     @property

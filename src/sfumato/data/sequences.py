@@ -46,24 +46,24 @@ class Sequences(ShowsPublic):
         the sequence of its characters; otherwise texts are refused. Empty sequences count too.
     alphabet
         The symbols that may occur: a list of texts or of whole numbers, or a text whose characters
-        are the symbols. Declared, never read off the data.
+        are the symbols. Declared, never inferred from the data.
     unit
         `"sequence"`, or `"person"` if one person may have several of them.
     relation
         `"add_remove"`, or `"replace_one"`, which makes the number of sequences public.
     person
-        With the unit person: whose each sequence is, one identifier for each, compared as text
+        With the unit person: one identifier per sequence, compared as text
         without surrounding blanks.
     max_sequences
-        With the unit person: how many sequences of one person are used, the first ones in order.
+        With the unit person: the most sequences used per person, the first ones in order.
     rows_about
-        A public guess at the number of sequences, for plans.
+        A public estimate of the number of sequences, for plans.
 
     Raises
     ------
     DataError
         If a sequence cannot be read or holds a symbol that was not declared. All problems are
-        collected; they are named by the number of the sequence, never by value.
+        collected; each states the number of the sequence, never the value.
     """
 
     __slots__ = ("_dropped", "_engine", "_public")
@@ -133,7 +133,7 @@ class Sequences(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the declaration and all codes, which binds a ledger to the data.
 
-        Without the key it tells nothing about the data, not even whether a guess is right.
+        Without the key it reveals nothing about the data, not even whether a guess is right.
         """
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
@@ -163,7 +163,7 @@ def read_sequences(
     max_sequences: int | None = None,
     rows_about: int | None = None,
 ) -> Sequences:
-    """Read private sequences from a text file (plain, .gz or .xz), one sequence a line.
+    """Read private sequences from a text file (plain, .gz or .xz), one sequence per line.
 
     Parameters
     ----------
@@ -172,20 +172,20 @@ def read_sequences(
     alphabet
         As for `Sequences`; whole numbers are compared as they are written without leading zeros.
     separator
-        What stands between two symbols: one character, or by default blanks and tabs, as many as
+        The separator of symbols: one character, or by default blanks and tabs, as many as
         there are.
     skip_lines
-        How many lines at the head of the file are not looked at.
+        The number of lines to skip at the start of the file.
     unit, relation, max_sequences, rows_about
         As for `Sequences`.
     person
-        With the unit person: `"first"` if the first field of each line says whose it is, or one
-        identifier for each line.
+        With the unit person: `"first"` if the first field of each line is the identifier, or
+        one identifier per line.
 
     Raises
     ------
     DataError
-        As for `Sequences`; problems are named by the line. Also if the file cannot be read.
+        As for `Sequences`; each problem states its line. Also if the file cannot be read.
     """
     refuse_broken_fork()
     declared = _declare_public(alphabet, unit, relation, person, max_sequences, rows_about)
@@ -227,7 +227,7 @@ def _declare_public(
     )
 
 
-# Files of sequences, one sequence a line.
+# Files of sequences, one sequence per line.
 #
 # A file is read as bytes and cut into symbols by one rule. What is not UTF-8 or has no code is
 # named by its line, never by what it says.

@@ -155,7 +155,7 @@ class Sizes:
 
 
 def try_out(recipe: Recipe) -> Sizes:
-    """Go through a whole release on one made-up record, to the files it is saved in.
+    """Go through a whole release on one synthetic record, to the files it is saved in.
 
     Whatever would break after the loss is booked breaks here, before it costs. How large the
     release will be is public, and the trial tells about how large.
@@ -585,7 +585,7 @@ def recover(ledger: Ledger, number: int) -> Release:
 
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
-    """Run the whole of a release on made-up data with the same public part; it costs nothing."""
+    """Run a full release on synthetic data with the same public part, at no privacy loss."""
     refuse_broken_fork()
     public = keep_used(method, find_public(public, kind=method.kind, verb="rehearse"))
     recipe = prepare(method, public)

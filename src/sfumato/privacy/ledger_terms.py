@@ -32,7 +32,7 @@ _DIGITS = 30
 
 
 class BudgetExceeded(ValueError):
-    """A ledger holds less than was asked for; nothing was booked.
+    """The requested loss exceeds what is left in the ledger; nothing was booked.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class PlanStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a release will cost and how good it will be.
+    """The privacy loss and the expected error of a release, in advance.
 
     Parameters
     ----------
