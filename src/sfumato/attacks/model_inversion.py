@@ -73,7 +73,7 @@ class SumLaw:
         most
             Up to so many combinations of values are all tried; of more a sample is drawn.
         samples
-            How many combinations are drawn then.
+            The size of that sample.
         generator
             Draws them.
         """
@@ -157,17 +157,17 @@ class ModelInversion:
     known
         The columns of a person that the attacker knows beside the target; by default all others.
     pi
-        Where the attacker's shares and the errors of the model are counted: `"train"`, in the
-        private table itself, the worst case; `"public"`, in a public table; `"dp"`, in the private
-        table with the noise that publishing them would need.
+        The source of the attacker's shares of values and of the model's errors: `"train"`, the
+        private table itself, the worst case; `"public"`, a public table; `"dp"`, the private
+        table with the noise of a private release.
     epsilon
-        The loss of publishing them, for `"dp"`.
+        The privacy loss of that release, for `"dp"`.
     values, outputs
-        Into how many parts a sensitive column or a target of very many numbers is cut.
+        The number of intervals for a sensitive column or a target of very many numbers.
     combinations
-        Up to so many combinations of unknown values are all tried; of more a sample is drawn.
+        The most combinations of unknown values that are all tried; of more, a sample is drawn.
     samples
-        How many combinations are drawn then.
+        The size of that sample.
 
     Notes
     -----

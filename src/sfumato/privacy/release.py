@@ -108,7 +108,7 @@ class Release(ABC):
 
     @property
     def transcript(self) -> Transcript:
-        """What the primitives said."""
+        """The outputs of the primitives."""
         return self.provenance.transcript
 
     @property

@@ -353,7 +353,7 @@ def verify(
     ledger: LedgerLike = None,
     report: bool = True,
 ) -> Verification:
-    """Check a saved release: files, signature, books, and the release itself, rebuilt.
+    """Check a saved release: files, signature, ledger entry, and the release rebuilt.
 
     Nothing is rebuilt, and no file but the certificate parsed, unless all hashes and the signature
     are right.
@@ -363,7 +363,7 @@ def verify(
     path
         The folder that `save` wrote.
     key
-        The public key the signature must belong to; without one any valid signature passes.
+        The public key that must have signed; without one any valid signature passes.
     ledger
         The ledger in which the release should be booked, or the path of its file.
     report
