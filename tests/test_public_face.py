@@ -516,6 +516,6 @@ class TestNames:
         [("privbays", "did you mean 'privbayes'?"), ("graph.PrivBayes", "there is no method")],
     )
     def test_a_near_miss_gets_a_suggestion(self, given, said):
-        with pytest.raises(ValueError, match="There are clusteredgraph") as refusal:
+        with pytest.raises(ValueError, match="Methods: clusteredgraph") as refusal:
             find_method(given, catalogue.METHODS)
         assert said in str(refusal.value)

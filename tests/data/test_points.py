@@ -324,7 +324,7 @@ def test_the_earth_has_its_bounds():
 
 @pytest.mark.parametrize("names", [("Latitude", "Longitude"), ("lat", "y"), ("x", "LNG")])
 def test_a_latitude_may_not_come_first(names):
-    with pytest.raises(ValueError, match="the first axis is the longitude"):
+    with pytest.raises(ValueError, match="need the longitude as first axis"):
         Points([], [(0, 1)] * 2, names=names, geographic=True)
     assert Points([], [(0, 1)] * 2, names=names).public.names == names
 
@@ -358,7 +358,7 @@ def test_dropped_points_do_not_count_as_a_persons_first():
 
 def test_points_without_a_person_and_persons_without_points_are_refused():
     values = [[0.5, 0.5], [0.5, 0.5]]
-    with pytest.raises(DataError, match="whose it is") as caught:
+    with pytest.raises(DataError, match="no identifier of its person") as caught:
         Points(values, UNIT, unit="person", person=["a", None], max_points=1)
     assert caught.value.problems[0].row == 2
     for persons in (["a"], "a", [["a", "b"]]):

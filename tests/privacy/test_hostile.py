@@ -202,7 +202,7 @@ def test_a_slice_is_written_in_one_way(folders, tmp_path, part):
         cut["part"] = part
     files["transcript.json"] = canonical(transcript)
     write_folder(tmp_path, files, document)
-    assert "does not follow" in str(verify(tmp_path))
+    assert "is not one of the method" in str(verify(tmp_path))
 
 
 def test_a_signature_is_written_in_one_way(folders, tmp_path):
@@ -308,7 +308,7 @@ def test_drawn_rows_and_words_are_not_figures(folders, tmp_path):
     assert "ε = 0.001" in text
     files["README.txt"] = text.replace("ε = 0.001", "ε = 0.0").encode()
     write_folder(tmp_path, files, document)
-    assert "README.txt does not follow" in str(verify(tmp_path))
+    assert "README.txt is not what the transcript gives" in str(verify(tmp_path))
 
 
 def test_a_spectrum_from_elsewhere_has_no_spare_digits(folders, tmp_path):

@@ -220,7 +220,7 @@ class TestWhereTheKeyIs:
     def test_a_named_key_that_is_missing_is_an_error(self, tmp_path, monkeypatch):
         keys.generate(keys.default_path())
         monkeypatch.setenv("SFUMATO_KEY", str(tmp_path / "gone.pem"))
-        with pytest.raises(keys.KeyFileError, match=r"SFUMATO_KEY names .*gone\.pem"):
+        with pytest.raises(keys.KeyFileError, match=r"SFUMATO_KEY is .*gone\.pem"):
             keys.find_key()
 
 

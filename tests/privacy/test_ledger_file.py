@@ -548,7 +548,7 @@ class TestCheckpoints:
         again = Ledger.open(ledger.path)
         again.finish(first, status="aborted")
         assert again.history()[0].status == "aborted"
-        with pytest.raises(LedgerError, match="has already ended: it was aborted"):
+        with pytest.raises(LedgerError, match="has already ended as aborted"):
             again.finish(first, status="released")
         with pytest.raises(LedgerError, match="is not an entry of"):
             again.finish(replace(first, hash="0" * 64), status="released")

@@ -356,7 +356,7 @@ def test_what_a_primitive_cannot_say_does_not_follow(output, found):
     (entry,) = honest
     with pytest.raises(DoesNotFollow, match=found):
         door.follow(method, public, Transcript((replace(entry, outputs=(output,)),)))
-    with pytest.raises(DoesNotFollow, match="2 things"):
+    with pytest.raises(DoesNotFollow, match="2 outputs"):
         door.follow(method, public, Transcript((replace(entry, outputs=entry.outputs * 2),)))
 
 

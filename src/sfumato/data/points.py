@@ -243,7 +243,7 @@ def _declare_public(
 ) -> PointsPublic:
     """Return the public part that the arguments declare."""
     if (person is None) != (max_points is None):
-        raise ValueError('person and max_points go together, with unit = "person"')
+        raise ValueError('person and max_points need each other, and unit = "person"')
     return PointsPublic(
         bounds=bounds,  # type: ignore[arg-type]
         names=() if names is None else read_names(names),
