@@ -259,7 +259,8 @@ class TestMeasures:
     @pytest.mark.parametrize("loss", [ZCDP("0.1"), ApproxDP(1, "1e-9")])
     def test_a_pure_ledger_refuses_the_rest(self, create, loss):
         with pytest.raises(
-            LedgerError, match=r"sums pure losses.*cannot be converted to that measure.*leave delta .* out"
+            LedgerError,
+            match=r"sums pure losses.*cannot be converted to that measure.*leave delta .* out",
         ):
             book(create(PureDP(1)), promise(loss))
 

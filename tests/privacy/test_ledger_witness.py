@@ -78,7 +78,9 @@ def test_an_older_copy_is_refused_with_what_was_left(ledger, tmp_path):
     shutil.copy(ledger.path, tmp_path / "backup")
     book(ledger)
     os.replace(tmp_path / "backup", ledger.path)
-    with pytest.raises(LedgerError, match=r"older than the one.*4 bookings.*allows the ε = 0.6 that"):
+    with pytest.raises(
+        LedgerError, match=r"older than the one.*4 bookings.*allows the ε = 0.6 that"
+    ):
         Ledger.open(ledger.path)
 
 

@@ -183,7 +183,9 @@ def test_a_transcript_that_cannot_be_kept_is_a_warning_and_the_release_is_made(
 
 def test_an_entry_of_which_nothing_is_kept_says_so(data, ledger, tmp_path):
     NoisyTally(epsilon=1).release(data, ledger=ledger).save(tmp_path / "out")
-    with pytest.raises(LedgerError, match=r"nothing is kept of entry 1.*Its privacy loss stays boo"):
+    with pytest.raises(
+        LedgerError, match=r"nothing is kept of entry 1.*Its privacy loss stays boo"
+    ):
         ledger.recover(1)
 
 
