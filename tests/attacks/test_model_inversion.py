@@ -148,7 +148,7 @@ def test_numbers_are_cut_into_parts(table):
         table,
         sf.FunctionalRegression(epsilon=20, target="rich", positive=["true"]).release(table),
     )
-    assert "age was cut into 4 parts" in ages.words() and "25 to 50" in ages.words()
+    assert "age was cut into 4 intervals" in ages.words() and "25 to 50" in ages.words()
     assert outcome.target_parts[0].startswith("0 to ") and "age was cut into" in outcome.words()
     assert ages.values == 4 and 0.2 < ages.through_model.right < 0.6
     groups = Values.of(SCHEMA_PUBLIC, 0, 4)

@@ -298,7 +298,7 @@ def test_the_law_of_a_count_is_drawn_for_the_custodian_alone(run, friends):
     words = ("graph", "count", friends, "--nodes", "40", "--epsilon", "1", "--out", "o")
     assert run(*words, "--no-report").code == 0
     told = run("graph", "evaluate", friends, "o", "--picture", "law.svg")
-    assert told.code == 0 and "not private either: law.svg" in told.out
+    assert told.code == 0 and "(not private): law.svg" in told.out
     assert "NOT PRIVATE" in (friends.parent / "law.svg").read_text(encoding="utf-8")
     wrong = run("graph", "evaluate", friends, "o", "--picture", "law.bmp")
     assert wrong.code == ExitCode.USAGE and "--picture must end in" in wrong.err

@@ -83,7 +83,7 @@ def test_a_declaration_that_cannot_be_is_refused(run, options, words):
         (SCHEMA.replace('unit = "sequence"\n', ""), "must state the unit"),
         (SCHEMA.replace("alphabet", "letters"), "'letters'"),
         (SCHEMA.replace('["home", "news", "mail"]', '"abc"'), "needs a list"),
-        (SCHEMA.replace("[sequences]", "[points]"), "it is about points"),
+        (SCHEMA.replace("[sequences]", "[points]"), "this file describes points"),
     ],
 )
 def test_a_schema_file_that_is_wrong_is_an_error_of_the_data(run, visits, text, words):

@@ -100,7 +100,7 @@ def test_a_draft_warns_of_names_and_labels_that_a_spreadsheet_may_run(run, tmp_p
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = run("table", "schema", "t.csv", "--json")
     assert told.code == 0
-    assert "of '=1+1', 'b', 'd', the name or a label begins with" in told.err
+    assert "in '=1+1', 'b', 'd', the name or a label begins with" in told.err
     assert "@a" not in told.err
     labels = run("table", "schema", "t.csv").out
     assert "@a" in labels

@@ -111,7 +111,7 @@ def test_parameters_of_the_method_are_options_wherever_they_stand(run, patients)
         (["--method", "marginals", "--target", "sex"], "--target does not apply to --method marg"),
         (["--method", "histogram", "--table", "age"], "--table does not apply to"),
         (["--method", "privbayes", "--cells", "none"], "cells must be a whole number of at least"),
-        (["--method", "privbayes", "--cells", "[oops"], "write a list as"),
+        (["--method", "privbayes", "--cells", "[oops"], "a list must be JSON, as in"),
     ],
 )
 def test_parameters_that_the_method_does_not_take_are_refused(run, patients, options, words):
@@ -164,7 +164,7 @@ def test_columns_that_stand_alone_get_a_line_of_their_own(run, patients, tmp_pat
     sf.Independent(epsilon=5).release(table).save(tmp_path / "independent")
     told = run("table", "network", "independent")
     assert told.code == 0 and "Kept together" not in told.out
-    assert "Standing alone: age, sex, town\n" in told.out
+    assert "Independent of all others: age, sex, town\n" in told.out
     assert run("table", "network", "independent", "--json").document["alone"] == [
         "age",
         "sex",
