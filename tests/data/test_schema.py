@@ -102,7 +102,7 @@ def test_a_schema_needs_columns_with_names_of_their_own():
     with pytest.raises(ValueError, match="one or more columns"):
         Schema.from_dict({})
     column = Column("x", Booleans())
-    with pytest.raises(ValueError, match="of its own"):
+    with pytest.raises(ValueError, match="distinct names"):
         Schema(columns=(column, column))
 
 
@@ -281,7 +281,7 @@ def test_a_draft_leaves_names_and_free_text_out():
     draft = Schema.draft(frame)
     assert draft.left_out == ("name",)
     Table(frame, draft.confirm(unit="row"))
-    with pytest.raises(DataError, match="no column"):
+    with pytest.raises(DataError, match="every column has too many different values"):
         Schema.draft(frame.select("name"))
 
 

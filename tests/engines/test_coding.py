@@ -427,8 +427,8 @@ def test_whole_numbers_that_are_names_have_taxonomies_too():
 @pytest.mark.parametrize(
     ("taxonomy", "message"),
     [
-        ([["a", "x"]], "names 'x', which is not among the values; add it"),
-        ([["a", 1]], "names 1, which is not among the values"),
+        ([["a", "x"]], "holds 'x', which is not among the values; add it"),
+        ([["a", 1]], "holds 1, which is not among the values"),
         ([["a", {"b": 1}]], "which is not among the values"),
         ([["a", "b"], ["b", "c"]], "holds 'b' twice; list it once"),
         ([["a", "b"], []], "an empty group"),
