@@ -292,7 +292,7 @@ class MethodSuite(AuditSuite):
                 return key
 
         ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(5), unit="row")
-        with pytest.raises(ValueError, match="is for data of the kind"):
+        with pytest.raises(ValueError, match="needs data of kind"):
             self.method().release(Data(), ledger=ledger)
         assert ledger.spent == PureDP(0) and ledger.history() == []
 

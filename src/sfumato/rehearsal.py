@@ -1,4 +1,4 @@
-"""Rehearsals: the whole of a release on made-up data of the same shape, for free."""
+"""Rehearsals: a full release on synthetic data of the same shape, at no privacy loss."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sfumato.privacy.arguments import choose_generator, find_public
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
 
-#: How many records a rehearsal makes up where nobody declared about how many there are.
+#: Records that a rehearsal generates where the number of records is not declared.
 ROWS = 1000
-#: How many it makes up at most: as many as a large machine holds.
+#: The most records that it generates: as many as a large machine holds.
 MOST_ROWS = 10**9
 
 
@@ -36,7 +36,7 @@ def rehearse(
     public
         The public part of the data, or the data, of which only the public part is used.
     rows
-        How many records to make up; by default what the public part declares, else 1000.
+        The number of synthetic records; by default what the public part declares, else 1,000.
     seed
         A whole number, for synthetic data that can be made again; fresh otherwise.
     generator
@@ -44,14 +44,14 @@ def rehearse(
 
     Notes
     -----
-    Privacy: no private data are touched and nothing is booked; the release says that it is a
+    Privacy: no private data are touched and nothing is booked; the release is marked as a
     rehearsal.
     """
     generator = choose_generator(seed, generator)
     public = find_public(public, kind=method.kind, verb="rehearse")
     if not hasattr(public, "make_synthetic"):
         raise TypeError(
-            f"data of the kind {public.kind!r} cannot be made up; there is no rehearsal"
+            f"data of kind {public.kind!r} cannot be rehearsed: no synthetic data can be made"
         )
     declared = public.rows if public.rows is not None else public.rows_about
     count = rows if rows is not None else declared if declared is not None else ROWS
@@ -59,7 +59,7 @@ def rehearse(
         raise ValueError(f"rows must be a whole number; got {briefly(count)}")
     if not 0 <= count <= MOST_ROWS:
         raise ValueError(
-            f"rows must be from 0 to {MOST_ROWS:,}, which a rehearsal makes up in memory; got "
-            f"{briefly(count)}; pass rows=… for a rehearsal with fewer records"
+            f"rows must be from 0 to {MOST_ROWS:,}, the most that a rehearsal generates in "
+            f"memory; got {briefly(count)}; pass rows=… for a rehearsal with fewer records"
         )
     return door.rehearse(method, public, rows=int(count), generator=generator)

@@ -116,9 +116,9 @@ def test_an_outcome_compares_with_what_needs_no_model(table, model):
 def test_where_nothing_is_given_away_it_says_so(table, model):
     # Towns say little about being rich.
     outcome = ModelInversion(sensitive="town", known=[]).run(table, model, dropped=False)
-    assert "no better than by always naming the most frequent value" in outcome.words()
-    assert "no more than chance" in outcome.words()
-    assert outcome.verdict().startswith("Verdict: this attack does not get at town")
+    assert "no better than always guessing the most frequent value" in outcome.words()
+    assert "not a significant difference" in outcome.words()
+    assert outcome.verdict().startswith("Verdict: this attack does not infer town")
     assert outcome.quality.without is None
 
 
@@ -148,7 +148,7 @@ def test_numbers_are_cut_into_parts(table):
         table,
         sf.FunctionalRegression(epsilon=20, target="rich", positive=["true"]).release(table),
     )
-    assert "age was cut into 4 parts" in ages.words() and "25 to 50" in ages.words()
+    assert "age was cut into 4 intervals" in ages.words() and "25 to 50" in ages.words()
     assert outcome.target_parts[0].startswith("0 to ") and "age was cut into" in outcome.words()
     assert ages.values == 4 and 0.2 < ages.through_model.right < 0.6
     groups = Values.of(SCHEMA_PUBLIC, 0, 4)
@@ -218,13 +218,13 @@ def test_what_does_not_fit_is_refused(table, model):
         ModelInversion(sensitive="married", values=1)
     for options, words in (
         ({"sensitive": "nobody"}, "no column 'nobody'"),
-        ({"sensitive": "rich"}, "what the model predicts"),
-        ({"sensitive": "married", "known": ["married"]}, "cannot be known"),
-        ({"sensitive": "married", "pi": "public"}, "needs the public table"),
+        ({"sensitive": "rich"}, "the target of the model"),
+        ({"sensitive": "married", "known": ["married"]}, "leave it out of known"),
+        ({"sensitive": "married", "pi": "public"}, "needs public=TABLE"),
     ):
         with pytest.raises(ValueError, match=words):
             ModelInversion(**options).run(table, model)
-    with pytest.raises(ValueError, match="only a regression or a classifier"):
+    with pytest.raises(ValueError, match="needs a release of a regression or a classifier"):
         additive(StatisticRelease.__new__(StatisticRelease))
 
 
@@ -241,9 +241,9 @@ def test_a_page_for_the_custodian(table, model, tmp_path):
 @pytest.mark.parametrize(
     ("alone", "through", "told", "verdict"),
     [
-        (0.6, 0.7, "10.0 percentage points more often than by the best", "itself helps to guess"),
-        (0.6, 0.61, "no more than chance apart", "tells no more about married than rich does"),
-        (0.7, 0.6, "10.0 percentage points more often than through", "tells no more about"),
+        (0.6, 0.7, "10.0 percentage points more often than by the best", "itself helps to infer"),
+        (0.6, 0.61, "not significantly different", "reveals no more about married than rich does"),
+        (0.7, 0.6, "10.0 percentage points more often than through", "reveals no more about"),
     ],
 )
 def test_sentences_are_those_a_custodian_can_act_on(alone, through, told, verdict):

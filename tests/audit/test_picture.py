@@ -111,5 +111,5 @@ def test_files_hold_texts_and_are_the_same_every_time(tmp_path):
 
 
 def test_other_kinds_of_files_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"a picture is a \.svg or a \.png file"):
+    with pytest.raises(ValueError, match=r"a picture must be a \.svg or \.png file"):
         save_picture(smooth(), tmp_path / "a.gif")

@@ -252,7 +252,7 @@ def test_the_picture_is_written(run, tmp_path):
         (("edge-response", "--epsilon", "1", "--schema", "a.toml"), "no schema file"),
         (
             ("histogram", "--epsilon", "1", "--max-rows", "2", "--relation", "replace_one"),
-            "one row a person",
+            "one row per person",
         ),
     ],
 )
@@ -305,6 +305,6 @@ def test_a_schema_of_points_is_audited_and_one_of_another_kind_is_refused(
     assert run(*words, "--json").document["ok"]
     assert run(*words, "--max-rows", "2").code == ExitCode.USAGE
     told = run("audit", "ngram", "--epsilon", "1", *FEW, "--schema", schema)
-    assert told.code == ExitCode.DATA and "it is about points" in told.err
+    assert told.code == ExitCode.DATA and "this file describes points" in told.err
     told = run("audit", "uniform-grid", "--epsilon", "1", "--delta", "1e-9")
     assert told.code == ExitCode.USAGE and "pure epsilon" in told.err

@@ -54,7 +54,7 @@ def test_an_earlier_demo_is_replaced_only_by_force(tmp_path):
 def test_the_demo_goes_the_whole_way(run, tmp_path):
     told = run("demo", "--out", "d")
     assert told.code == 0
-    assert "missing is ε = 0.5" in told.out and "Open d/start-here.html" in told.out
+    assert "missing ε = 0.5" in told.out and "Open d/start-here.html" in told.out
     root = tmp_path / "d"
     for name in ("README.txt", "start-here.html", "report.html", "synthetic-visits.csv"):
         assert (root / name).stat().st_size > 0

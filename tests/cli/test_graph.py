@@ -71,7 +71,7 @@ def test_a_method_is_named_as_in_python_or_short_and_set_by_name(run):
 def test_nodes_that_the_edges_name_are_read_from_the_file_and_said_to_be_public(run, friends):
     words = ("graph", "plan", "--nodes", "named", "--epsilon", "1")
     told = run(*words, friends)
-    assert told.code == 0 and "is not protected, and the guarantee says so" in told.err
+    assert told.code == 0 and "is not protected, and the guarantee states this" in told.err
     assert "except for which nodes there are, and which have an edge" in told.out
     missing = run(*words)
     assert missing.code == ExitCode.USAGE and "takes the nodes from FILE" in missing.err
@@ -234,9 +234,9 @@ def test_a_formula_may_name_a_node_and_public_groups(run, friends):
     assert run(*named, "--out", "p").document["parameters"]["groups"] == ["ward 1", "b"] * 20
     for wrong, told in [
         (lines[:-1], "1 nodes have no group"),
-        ([*lines, "3,a"], "line 41: the node '3' is named before"),
-        ([*lines, "40,a"], "line 41: the node '40' is not declared"),
-        (["0,a,b"], "line 1: write a node and its group"),
+        ([*lines, "3,a"], "line 41: the node '3' is listed twice"),
+        ([*lines, "40,a"], "line 41: the node '40' is not among the declared nodes"),
+        (["0,a,b"], "line 1: each line must hold a node and its group"),
     ]:
         groups.write_text("\n".join(wrong), encoding="utf-8")
         failed = run(*named, "--out", "q")
@@ -298,7 +298,7 @@ def test_the_law_of_a_count_is_drawn_for_the_custodian_alone(run, friends):
     words = ("graph", "count", friends, "--nodes", "40", "--epsilon", "1", "--out", "o")
     assert run(*words, "--no-report").code == 0
     told = run("graph", "evaluate", friends, "o", "--picture", "law.svg")
-    assert told.code == 0 and "not private either: law.svg" in told.out
+    assert told.code == 0 and "(not private): law.svg" in told.out
     assert "NOT PRIVATE" in (friends.parent / "law.svg").read_text(encoding="utf-8")
     wrong = run("graph", "evaluate", friends, "o", "--picture", "law.bmp")
     assert wrong.code == ExitCode.USAGE and "--picture must end in" in wrong.err

@@ -92,7 +92,7 @@ def test_many_graphs_are_drawn_from_one_release_and_the_same_again(run, friends)
 def test_only_a_synthetic_graph_is_drawn_from(run, friends):
     assert run("graph", "count", friends, "--epsilon", "1", "--out", "o", *SHARED).code == 0
     told = run("graph", "sample", "o", "--out", "a.csv")
-    assert told.code == ExitCode.USAGE and "only a synthetic graph" in told.err
+    assert told.code == ExitCode.USAGE and "only from the release of a synthetic graph" in told.err
 
 
 def test_a_spectrum_is_released_and_verified(run, friends):
@@ -126,7 +126,7 @@ def test_plans_and_rehearsals_know_the_methods(run, method):
     ("words", "told"),
     [
         (("synthesize",), ("edges", "triangles", "transitivity")),
-        (("spectrum", "-k", "3"), ("eigenvalue", "captured")),
+        (("spectrum", "-k", "3"), ("eigenvalue", "The release captures")),
     ],
 )
 def test_a_comparison_is_marked_as_not_private(run, friends, words, told):

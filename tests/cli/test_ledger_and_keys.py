@@ -128,7 +128,7 @@ def test_corrected_data_are_accepted_with_a_reason_and_nothing_is_refunded(
 def test_a_schema_elsewhere_can_be_named_for_a_rebinding(run, released, corrected, ledger):
     schema = corrected.with_name("patients.schema.toml").rename(corrected.with_name("s.toml"))
     told = run("ledger", "rebind", ledger, corrected, "--schema", schema, "--reason", "late")
-    assert told.code == 0 and "What was spent keeps counting" in told.out
+    assert told.code == 0 and "The privacy loss already spent still counts" in told.out
 
 
 @pytest.mark.parametrize("options", [[], ["--reason", "  "]])

@@ -96,10 +96,10 @@ def test_a_declaration_that_cannot_be_is_refused(run, options, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SCHEMA.replace('unit = "person"\n', ""), "must say the unit"),
+        (SCHEMA.replace('unit = "person"\n', ""), "must state the unit"),
         (SCHEMA.replace("max_points", "max_point"), "'max_point'"),
         (SCHEMA.replace("[3, 7]", "[3]"), "[axes]"),
-        (SCHEMA.replace("[points]", "[table]"), "it is about table"),
+        (SCHEMA.replace("[points]", "[table]"), "this file describes table"),
         (SCHEMA + "[more]\nx = 1\n", "'more'"),
         ("[points", "Expected"),
     ],

@@ -59,7 +59,7 @@ def test_it_is_recovered_without_the_data(run, unsaved, patients, ledger, tmp_pa
 
 def test_the_next_release_says_that_one_was_never_saved(release, unsaved):
     told = release("second")
-    assert told.code == 0 and "Paid for and never saved: patients.ledger#1" in told.err
+    assert told.code == 0 and "Booked but never saved: patients.ledger#1" in told.err
 
 
 def test_of_several_one_is_named(run, release, monkeypatch, ledger):
@@ -82,7 +82,7 @@ def test_a_booking_that_never_ended_is_told_as_spent(run, ledger, tmp_path):
         loss=sf.PureDP(1), unit=opened.unit, relation=opened.relation, basis=Basis.PROVED
     )
     opened.book(guarantee, kind="release", method="x", parameters={}, digest=None)
-    assert "spent, and nothing to recover" in run("ledger", "recover", ledger).out
+    assert "spent, with nothing to recover" in run("ledger", "recover", ledger).out
 
 
 @pytest.mark.parametrize("book", [True, False])
@@ -126,7 +126,7 @@ def test_of_two_releases_into_one_folder_the_second_is_not_booked(release, ledge
 def test_a_check_compares_a_ledger_with_releases(run, released, ledger, tmp_path):
     told = run("ledger", "check", ledger, released)
     assert told.code == 0 and "every sum is correct" in told.out
-    assert "no older than the witness" in told.out and "paid for" in told.out
+    assert "not older than its witness" in told.out and "paid for" in told.out
     document = run("ledger", "check", ledger, released, "--json").document
     assert document["setbacks"] == [] and len(document["witnesses"]) == 1
 

@@ -177,7 +177,7 @@ def test_an_attack_is_tried_and_says_that_it_is_not_private(run, heart, fitted):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--sensitive", "pressure"), "what the model predicts"),
+        (("--sensitive", "pressure"), "the target of the model"),
         (("--sensitive", "nobody"), "no column"),
         (("--sensitive", "smokes", "--pi", "dp"), "--pi-epsilon"),
         (("--sensitive", "smokes", "--pi", "public"), "--public"),

@@ -80,10 +80,10 @@ def test_a_declaration_that_cannot_be_is_refused(run, options, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SCHEMA.replace('unit = "sequence"\n', ""), "must say the unit"),
+        (SCHEMA.replace('unit = "sequence"\n', ""), "must state the unit"),
         (SCHEMA.replace("alphabet", "letters"), "'letters'"),
         (SCHEMA.replace('["home", "news", "mail"]', '"abc"'), "needs a list"),
-        (SCHEMA.replace("[sequences]", "[points]"), "it is about points"),
+        (SCHEMA.replace("[sequences]", "[points]"), "this file describes points"),
     ],
 )
 def test_a_schema_file_that_is_wrong_is_an_error_of_the_data(run, visits, text, words):
@@ -171,7 +171,7 @@ def test_a_list_of_strings_has_no_counts_and_nothing_to_draw_from(run, visits):
     assert told.code == 0
     listed = run("sequences", "top", "t", "-k", "2", "--json").document["strings"]
     assert len(listed) == 2 and listed[0]["count"] is None
-    assert "not part of this release" in run("sequences", "top", "t").out
+    assert "This release holds no frequencies" in run("sequences", "top", "t").out
     told = run("sequences", "sample", "t", "--rows", "3")
     assert told.code == ExitCode.USAGE and "frequent strings" in told.err
     told = run("sequences", "evaluate", visits, "t", "--skip-lines", "1", "--top", "4", "--json")

@@ -100,7 +100,7 @@ def test_a_draft_warns_of_names_and_labels_that_a_spreadsheet_may_run(run, tmp_p
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = run("table", "schema", "t.csv", "--json")
     assert told.code == 0
-    assert "of '=1+1', 'b', 'd', the name or a label begins with" in told.err
+    assert "in '=1+1', 'b', 'd', the name or a label begins with" in told.err
     assert "@a" not in told.err
     labels = run("table", "schema", "t.csv").out
     assert "@a" in labels
@@ -145,7 +145,7 @@ def test_an_overspend_is_refused_with_what_is_missing(run, patients, ledger):
     assert told.code == ExitCode.BUDGET
     error = told.document["error"]
     assert error["missing"] == {"measure": "pure", "epsilon": "1/2"}
-    assert "missing is ε = 0.5" in error["message"]
+    assert "missing ε = 0.5" in error["message"]
     assert not (patients.parent / "o").exists()
 
 
@@ -209,7 +209,7 @@ def test_an_evaluation_with_another_schema_is_refused(run, patients, released, t
     text = (tmp_path / "patients.schema.toml").read_text(encoding="utf-8")
     (tmp_path / "other.toml").write_text(text.replace("[0, 20,", "[0, 10, 20,"), encoding="utf-8")
     told = run("table", "evaluate", patients, released, "--schema", "other.toml")
-    assert told.code == ExitCode.USAGE and "another schema" in told.err
+    assert told.code == ExitCode.USAGE and "not that of the release" in told.err
 
 
 def test_verify_passes_and_says_what_is_promised(run, released, ledger):

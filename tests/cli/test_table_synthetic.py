@@ -111,7 +111,7 @@ def test_parameters_of_the_method_are_options_wherever_they_stand(run, patients)
         (["--method", "marginals", "--target", "sex"], "--target does not apply to --method marg"),
         (["--method", "histogram", "--table", "age"], "--table does not apply to"),
         (["--method", "privbayes", "--cells", "none"], "cells must be a whole number of at least"),
-        (["--method", "privbayes", "--cells", "[oops"], "a list is written as"),
+        (["--method", "privbayes", "--cells", "[oops"], "a list must be JSON, as in"),
     ],
 )
 def test_parameters_that_the_method_does_not_take_are_refused(run, patients, options, words):
@@ -151,7 +151,7 @@ def test_help_and_completion_know_the_parameters_of_a_named_method(run):
 
 def test_the_network_is_printed_and_drawn(run, synthetic, tmp_path):
     told = run("table", "network", synthetic, "--out", "network.svg")
-    assert told.code == 0 and "age × sex × town" in told.out and "tell about each other" in told.out
+    assert told.code == 0 and "age × sex × town" in told.out and "mutual information" in told.out
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").count("<svg") == 1
     document = run("table", "network", synthetic, "--json").document
     assert document["parts"] == [{"columns": ["age", "sex", "town"], "levels": [0, 0, 0]}]
@@ -164,7 +164,7 @@ def test_columns_that_stand_alone_get_a_line_of_their_own(run, patients, tmp_pat
     sf.Independent(epsilon=5).release(table).save(tmp_path / "independent")
     told = run("table", "network", "independent")
     assert told.code == 0 and "Kept together" not in told.out
-    assert "Standing alone: age, sex, town\n" in told.out
+    assert "Independent of all others: age, sex, town\n" in told.out
     assert run("table", "network", "independent", "--json").document["alone"] == [
         "age",
         "sex",
@@ -193,7 +193,7 @@ def test_synthetic_rows_are_evaluated(run, patients, synthetic):
 
 def test_nothing_can_be_learnt_from_tables(run, patients, released):
     told = run("table", "evaluate", patients, released, "--predict", "sex")
-    assert told.code == ExitCode.USAGE and "this release is of tables" in told.err
+    assert told.code == ExitCode.USAGE and "this release holds tables" in told.err
 
 
 def test_a_released_rule_is_evaluated(run, patients, tmp_path):

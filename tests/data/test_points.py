@@ -260,19 +260,19 @@ def test_bounds_that_make_no_box_are_refused(bounds, words):
     ("options", "words"),
     [
         ({"names": ["x"]}, "name of its own"),
-        ({"names": ["x", "x"]}, "names must be a list of a name for each axis, all different"),
+        ({"names": ["x", "x"]}, "names must be a list of distinct names, one per axis"),
         ({"names": ["x", ""]}, "names must be a list"),
         ({"names": "xy"}, "name of its own"),
         ({"unit": "row"}, '"point" or "person"'),
         ({"unit": "person"}, "person and max_points"),
-        ({"person": [1]}, "go together"),
-        ({"max_points": 2}, "go together"),
+        ({"person": [1]}, "need each other"),
+        ({"max_points": 2}, "need each other"),
         ({"person": [1], "max_points": 2}, 'unit = "person"'),
         ({"unit": "person", "person": [1], "max_points": 0}, "from 1"),
         ({"unit": "person", "person": [1], "max_points": 1.5}, "whole number"),
         (
             {"unit": "person", "person": [1], "max_points": 2, "relation": "replace_one"},
-            "one point a person",
+            "one point per person",
         ),
         ({"relation": "swap"}, "relation"),
         ({"outside": "wrap"}, "outside must be"),
@@ -324,7 +324,7 @@ def test_the_earth_has_its_bounds():
 
 @pytest.mark.parametrize("names", [("Latitude", "Longitude"), ("lat", "y"), ("x", "LNG")])
 def test_a_latitude_may_not_come_first(names):
-    with pytest.raises(ValueError, match="the first axis is the longitude"):
+    with pytest.raises(ValueError, match="need the longitude as first axis"):
         Points([], [(0, 1)] * 2, names=names, geographic=True)
     assert Points([], [(0, 1)] * 2, names=names).public.names == names
 
@@ -358,11 +358,11 @@ def test_dropped_points_do_not_count_as_a_persons_first():
 
 def test_points_without_a_person_and_persons_without_points_are_refused():
     values = [[0.5, 0.5], [0.5, 0.5]]
-    with pytest.raises(DataError, match="whose it is") as caught:
+    with pytest.raises(DataError, match="no identifier of its person") as caught:
         Points(values, UNIT, unit="person", person=["a", None], max_points=1)
     assert caught.value.problems[0].row == 2
     for persons in (["a"], "a", [["a", "b"]]):
-        with pytest.raises(DataError, match="one identifier for each point"):
+        with pytest.raises(DataError, match="one identifier per point"):
             Points(values, UNIT, unit="person", person=persons, max_points=1)
 
 
@@ -402,9 +402,9 @@ def test_points_show_nothing_private_and_do_not_change():
     with pytest.raises(AttributeError):
         points.public = None
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        with pytest.raises(TypeError, match="not pickled"):
+        with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(points, protocol)
-        with pytest.raises(TypeError, match="not pickled"):
+        with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(points.counts, protocol)
     with pytest.raises(TypeError):
         copy.deepcopy(points)

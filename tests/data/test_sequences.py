@@ -112,34 +112,34 @@ BIG = 2**63
         ([[1], [[1]]], [1], "row 2: .* list where a symbol"),
         (pl.Series([[[1]]]), [1], "list where a symbol"),
         ([[np.array([1])]], [1], "list where a symbol"),
-        ([["1"]], [1], "another type than the alphabet's whole numbers"),
-        ([[1]], ["1"], "another type than the alphabet's text"),
-        (pl.Series([["1"]]), [1], "another type"),
-        (pl.Series([[1]]), ["1"], "another type"),
-        ([[True]], [1], "another type"),
-        (pl.Series([[True]]), [1], "another type"),
-        ([[1.0]], [1], "another type"),
-        (np.array([[1.0]]), [1], "another type"),
-        (np.array([[1]]), ["1"], "another type"),
-        ([[b"a"]], "a", "another type"),
+        ([["1"]], [1], "not of the alphabet's type, whole numbers"),
+        ([[1]], ["1"], "not of the alphabet's type, text"),
+        (pl.Series([["1"]]), [1], "not of the alphabet's type"),
+        (pl.Series([[1]]), ["1"], "not of the alphabet's type"),
+        ([[True]], [1], "not of the alphabet's type"),
+        (pl.Series([[True]]), [1], "not of the alphabet's type"),
+        ([[1.0]], [1], "not of the alphabet's type"),
+        (np.array([[1.0]]), [1], "not of the alphabet's type"),
+        (np.array([[1]]), ["1"], "not of the alphabet's type"),
+        ([[b"a"]], "a", "not of the alphabet's type"),
         ([["a"], None], "a", "row 2: the sequence is missing"),
         (pl.Series([["a"], None]), "a", "row 2: the sequence is missing"),
         ([["a"], float("nan")], "a", "row 2: the sequence is missing"),
-        ([1, 2], [1, 2], "row 1 and 1 more: there is a single value"),
-        (np.array([1, 2]), [1, 2], "there is a single value"),
-        (pl.Series([1, 2]), [1, 2], "there is a single value"),
-        ([{"a": 1}], "a", "there is a single value"),
-        ([b"a"], "a", "there is a single value"),
-        ([np.zeros((2, 2), dtype=int)], [0], "there is a single value"),
-        (["one two"], ["one", "two"], "not every symbol of the alphabet is one character"),
-        (["1"], [1], "not every symbol of the alphabet is one character"),
+        ([1, 2], [1, 2], "row 1 and 1 more: a sequence must be a list; this is a single value"),
+        (np.array([1, 2]), [1, 2], "this is a single value"),
+        (pl.Series([1, 2]), [1, 2], "this is a single value"),
+        ([{"a": 1}], "a", "this is a single value"),
+        ([b"a"], "a", "this is a single value"),
+        ([np.zeros((2, 2), dtype=int)], [0], "this is a single value"),
+        (["one two"], ["one", "two"], "only if every symbol of the alphabet is one character"),
+        (["1"], [1], "only if every symbol of the alphabet is one character"),
         ("abba", "ab", "one text or a path"),
         (pl.DataFrame({"s": [["a"]]}), "a", "one column of lists"),
         (pl.LazyFrame({"s": [["a"]]}), "a", "one column of lists"),
         ({"a": 1}, "a", "list of lists"),
         ({"a"}, "a", "list of lists"),
         (7, [7], "list of lists"),
-        (np.zeros((2, 2, 2), dtype=int), [0], "3 axes"),
+        (np.zeros((2, 2, 2), dtype=int), [0], "2 axes; got 3"),
     ],
 )
 def test_what_cannot_be_read_is_named_by_its_number_and_never_by_its_value(given, alphabet, words):
@@ -221,13 +221,13 @@ def test_all_problems_are_collected():
     [
         ([], "1 to"),
         ("", "1 to"),
-        (["a", "b", "a"], "'a' is there twice"),
+        (["a", "b", "a"], "'a' is listed twice"),
         ([1, "1"], "all text or all whole numbers"),
         ([True], "got bool"),
         ([1.5], "got float"),
         ([None], "got NoneType"),
         ([["a"]], "got list"),
-        ([""], "must have a character"),
+        ([""], "must be text that is not empty"),
         (["a\n"], "no line break"),
         (["\ud800"], "UTF-8"),
         ([2**63], "64 bits"),
@@ -268,11 +268,14 @@ def test_the_first_sequences_of_each_person_are_kept_in_order():
     [
         ({"unit": "person"}, "needs person"),
         ({"unit": "person", "person": [1, 2]}, "needs person"),
-        ({"person": [1, 2], "max_sequences": 1}, 'for unit = "person"'),
+        ({"person": [1, 2], "max_sequences": 1}, 'need unit = "person"'),
         ({"unit": "person", "person": [1, 2], "max_sequences": 0}, "from 1"),
         ({"unit": "person", "person": [1, 2], "max_sequences": 1.5}, "from 1"),
-        ({"unit": "person", "person": [1], "max_sequences": 1}, "one identifier for each"),
-        ({"unit": "person", "person": [1, None], "max_sequences": 1}, "does not say whose"),
+        ({"unit": "person", "person": [1], "max_sequences": 1}, "one identifier per sequence"),
+        (
+            {"unit": "person", "person": [1, None], "max_sequences": 1},
+            "has no identifier of its person",
+        ),
         ({"unit": "person", "person": "xy", "max_sequences": 1}, "list of identifiers"),
         (
             {"unit": "person", "person": [1, 2], "max_sequences": 2, "relation": "replace_one"},
@@ -337,7 +340,7 @@ def test_the_first_field_of_a_line_may_name_the_person(tmp_path):
     data = sf.read_sequences(path, "ab", unit="person", person="first", max_sequences=2)
     assert listed(data) == [["a", "b"], [], ["b"]]
     assert data.dropped_sequences == 1
-    with pytest.raises(sf.DataError, match="line 2: the line does not say whose"):
+    with pytest.raises(sf.DataError, match="line 2: the line has no identifier of its person"):
         sf.read_sequences(
             written(tmp_path, "t", "kim a\n\n"),
             "ab",
@@ -369,9 +372,9 @@ def test_lines_that_all_begin_with_a_symbol_name_nobody(tmp_path):
         ("a\nz\n", {}, "only if it is public knowledge. Check --separator, --skip-lines"),
         ("head\na\nb secret\nsecret\n", {"skip_lines": 1}, "line 3 and 1 more: .* alphabet"),
         ("a b\n01\n", {}, "line 2: .* not in the alphabet"),
-        ("a,,b\na\n", {"separator": ","}, "line 1: there is nothing where a symbol"),
-        ("a\nb,\n", {"separator": ","}, "line 2: there is nothing where a symbol"),
-        (",,,,,,,,\n", {"separator": ","}, "line 1: there is nothing where a symbol"),
+        ("a,,b\na\n", {"separator": ","}, "line 1: a symbol is empty"),
+        ("a\nb,\n", {"separator": ","}, "line 2: a symbol is empty"),
+        (",,,,,,,,\n", {"separator": ","}, "line 1: a symbol is empty"),
         ("a,b\n", {}, "not in the alphabet"),
         (b"a\n\xffsecret\n", {}, "line 2 of .* is not text in UTF-8"),
         ("a\rb\n", {}, "LF or CRLF"),
@@ -399,7 +402,7 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path):
     for separator in ("", ",,", " ", "é", "\n"):
         with pytest.raises(ValueError, match="separator"):
             sf.read_sequences(path, "ab", separator=separator)
-    with pytest.raises(ValueError, match="'on air' cannot be written"):
+    with pytest.raises(ValueError, match="'on air' cannot occur"):
         sf.read_sequences(path, ["on air"])
     with pytest.raises(ValueError, match="skip_lines"):
         sf.read_sequences(path, "ab", skip_lines=-1)
@@ -424,9 +427,9 @@ def test_only_public_facts_are_shown():
 
 def test_sequences_do_not_change_and_are_not_pickled():
     data = sf.Sequences(["ab"], "ab")
-    with pytest.raises(AttributeError, match="do not change"):
+    with pytest.raises(AttributeError, match="cannot be changed"):
         data._public = None
-    with pytest.raises(TypeError, match="not pickled"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(data)
 
 

@@ -126,7 +126,7 @@ def test_missing_values_are_texts_and_numbers(wrong):
 
 
 def test_no_category_means_missing():
-    with pytest.raises(ValueError, match="cannot be a category and stand for a missing one"):
+    with pytest.raises(ValueError, match="cannot be both a category and one of missing_values"):
         Categories(values=("f", "?"), missing_values=("?",))
 
 
@@ -427,16 +427,16 @@ def test_whole_numbers_that_are_names_have_taxonomies_too():
 @pytest.mark.parametrize(
     ("taxonomy", "message"),
     [
-        ([["a", "x"]], "names 'x', which is not among the values; add it"),
-        ([["a", 1]], "names 1, which is not among the values"),
+        ([["a", "x"]], "holds 'x', which is not among the values; add it"),
+        ([["a", 1]], "holds 1, which is not among the values"),
         ([["a", {"b": 1}]], "which is not among the values"),
-        ([["a", "b"], ["b", "c"]], "names 'b' twice; every value has one place"),
+        ([["a", "b"], ["b", "c"]], "holds 'b' twice; list it once"),
         ([["a", "b"], []], "an empty group"),
         ([], "an empty group"),
-        ("ab", "a taxonomy is a list of groups.*got str"),
-        (["a", "b"], "must join some of the values"),
-        ([["a", "b", "c"]], "must join some of the values, and not only all"),
-        ([["a"], ["b"], ["c"]], "must join some of the values"),
+        ("ab", "a taxonomy must be a list of groups.*got str"),
+        (["a", "b"], "must group some of the values"),
+        ([["a", "b", "c"]], "must group some of the values, and not only all"),
+        ([["a"], ["b"], ["c"]], "must group some of the values"),
     ],
 )
 def test_a_taxonomy_that_is_none_says_what_to_do(taxonomy, message):

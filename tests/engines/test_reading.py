@@ -190,7 +190,7 @@ def test_a_refusal_for_want_of_exact_text_holds_whatever_is_declared_for_others(
 
 
 def test_declared_missing_values_are_the_same_number_too():
-    with pytest.raises(ValueError, match="cannot be a category and stand for a missing one"):
+    with pytest.raises(ValueError, match="cannot be both a category and one of missing_values"):
         Categories(values=("1", "2"), missing_values=("1.0",))
     coding = Integers(low=0, high=5, missing="code", missing_values=("9", "1900-01-01"))
     found = coding.encode(series_of([9, 9.0, "09", date(1900, 1, 1), 1]))

@@ -59,5 +59,5 @@ def test_huge_counts_are_drawn_by_their_first_digits():
 
 def test_other_releases_have_no_such_picture(ring):
     release = sf.GraphStatistic(epsilon=1, expression="edges").release(ring)
-    with pytest.raises(ValueError, match="no picture of statistic"):
+    with pytest.raises(ValueError, match="kind statistic cannot be drawn"):
         picture(ring, release)

@@ -68,7 +68,7 @@ def test_another_domain_is_refused():
     points, values = made(20, 2)
     other = sf.Points(values, [(0, 2), (0, 1)])
     release = sf.UniformGrid(epsilon=1, cells=2).release(other)
-    with pytest.raises(ValueError, match="another schema"):
+    with pytest.raises(ValueError, match="not that of the release"):
         evaluate(points, release)
     with pytest.raises(ValueError, match="at least 1"):
         evaluate(other, release, queries=0)

@@ -172,11 +172,11 @@ def test_rows_of_one_class_leave_one_guess(table):
 def test_wrong_wishes_are_refused(table, release):
     with pytest.raises(ValueError, match="rule must be"):
         train_and_test(table, release, target="smoker", rule="magic")
-    with pytest.raises(ValueError, match="positive must name"):
+    with pytest.raises(ValueError, match="positive must hold"):
         train_and_test(table, release, target="smoker", positive=["perhaps"])
     with pytest.raises(ValueError, match="there is no column"):
         evaluate(table, release, predict=["wealth"])
-    with pytest.raises(ValueError, match="this release is of tables"):
+    with pytest.raises(ValueError, match="this release holds tables"):
         evaluate(table, sf.Marginals(epsilon=1).release(table), predict=["sex"])
 
 

@@ -85,7 +85,7 @@ def test_neighbouring_lists_differ_in_one_edge_that_this_node_tells():
     pairs = canonical_pairs(public)
     pairs += [random_pair(public, np.random.default_rng(seed)) for seed in range(20)]
     assert all((pair.here.input != pair.there.input).sum() == 1 for pair in pairs)
-    with pytest.raises(ValueError, match="tells no pair"):
+    with pytest.raises(ValueError, match="has no neighbour to compare with"):
         canonical_pairs(NeighboursPublic(5, 4))
 
 

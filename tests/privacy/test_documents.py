@@ -44,9 +44,9 @@ def test_numbers_of_64_bits_and_a_hundred_levels_are_read(tmp_path):
         ('{"a": ' + "9" * 5000 + "}", "thousands of digits"),
         ("[" * 100_000, f"nested more than {DEEPEST} deep"),
         ("[" * 101 + "]" * 101, f"nested more than {DEEPEST} deep"),
-        ('{"a": "\\ud800"}', "a text that is not Unicode"),
-        ('{"\\ud800": 1}', "a text that is not Unicode"),
-        ("{", "it is not JSON"),
+        ('{"a": "\\ud800"}', "text that is not Unicode"),
+        ('{"\\ud800": 1}', "text that is not Unicode"),
+        ("{", "it is not valid JSON"),
     ],
 )
 def test_what_a_survey_or_tally_may_not_hold_is_named(tmp_path, text, words):

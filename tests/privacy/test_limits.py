@@ -33,9 +33,7 @@ def test_the_limits_hold_every_release_that_can_be_made():
 @pytest.mark.parametrize("name", ["transcript.npz", "transcript.json", "certificate.json"])
 def test_a_sparse_file_of_40_gib_is_refused_unread(folder, little_memory, name):
     os.truncate(folder / name, 40 * 2**30)
-    with pytest.raises(
-        NotARelease, match=rf"{name} has 42,949,672,960 bytes, of which .* are read"
-    ):
+    with pytest.raises(NotARelease, match=rf"{name} has 42,949,672,960 bytes, more than the"):
         verify(folder)
 
 
@@ -50,7 +48,7 @@ def test_files_may_not_be_too_large_together(folder, monkeypatch):
     names = [place for place in folder.iterdir() if place.name != "certificate.json"]
     largest = max(place.stat().st_size for place in names)
     monkeypatch.setattr("sfumato.privacy.saved.LARGEST_RELEASE", largest + 1)
-    with pytest.raises(NotARelease, match="are read at most"):
+    with pytest.raises(NotARelease, match="more than the"):
         verify(folder)
 
 

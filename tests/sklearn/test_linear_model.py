@@ -219,9 +219,9 @@ ODD = {
         pd.DataFrame([["x4711", 1], [2, 3]], columns=["a", "a"]), [1.0, 2.0], "holds text",
     ),
     "too large": ([[4711 * 10**400], [1]], [1.0, 2.0], "double precision"),
-    "dates": (np.array([[STAMP], [STAMP]]), [1.0, 2.0], "dates or spans of time"),
-    "a frame of dates": (pd.DataFrame({"a": [STAMP, STAMP]}), [1.0, 2.0], "dates or spans"),
-    "spans": ([[1.0], [2.0]], np.array([1, 2], dtype="m8[s]"), "dates or spans of time"),
+    "dates": (np.array([[STAMP], [STAMP]]), [1.0, 2.0], "dates or durations"),
+    "a frame of dates": (pd.DataFrame({"a": [STAMP, STAMP]}), [1.0, 2.0], "dates or durations"),
+    "spans": ([[1.0], [2.0]], np.array([1, 2], dtype="m8[s]"), "dates or durations"),
 }  # fmt: skip
 
 

@@ -269,7 +269,7 @@ def test_grids_that_do_not_fit_are_refused_before_anything_is_spent(method, mess
 def test_a_transcript_of_another_grid_is_refused():
     data = points(made(20))
     release = UniformGrid(epsilon=1, cells=3).release(data)
-    with pytest.raises(DoesNotFollow, match="asks for 'cells' otherwise"):
+    with pytest.raises(DoesNotFollow, match="measures 'cells' otherwise"):
         follow(UniformGrid(epsilon=1, cells=4), data.public, release.transcript)
 
 

@@ -208,7 +208,7 @@ def test_counts_that_are_kept_are_not_negative_and_add_up():
 
 def test_another_tree_than_the_transcripts_is_refused(tmp_path):
     release = PrivTree(epsilon=1).release(points(made(50)))
-    with pytest.raises(DoesNotFollow, match="asks for 'splits' otherwise"):
+    with pytest.raises(DoesNotFollow, match="measures 'splits' otherwise"):
         follow(PrivTree(epsilon=1, threshold=3), release.public, release.transcript)
 
 

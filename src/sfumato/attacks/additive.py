@@ -66,8 +66,8 @@ def additive(model: Release) -> Additive:
     if isinstance(model, Classifier):
         return _classifier(model)
     raise ValueError(
-        "only a regression or a classifier of a table can be inverted; this release is of kind "
-        f"{model.kind!r}"
+        "model inversion needs a release of a regression or a classifier of a table; this "
+        f"release is of kind {model.kind!r}"
     )
 
 

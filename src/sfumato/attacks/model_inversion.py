@@ -73,7 +73,7 @@ class SumLaw:
         most
             Up to so many combinations of values are all tried; of more a sample is drawn.
         samples
-            How many combinations are drawn then.
+            The size of that sample.
         generator
             Draws them.
         """
@@ -157,17 +157,17 @@ class ModelInversion:
     known
         The columns of a person that the attacker knows beside the target; by default all others.
     pi
-        Where the attacker's shares and the errors of the model are counted: `"train"`, in the
-        private table itself, the worst case; `"public"`, in a public table; `"dp"`, in the private
-        table with the noise that publishing them would need.
+        The source of the attacker's shares of values and of the model's errors: `"train"`, the
+        private table itself, the worst case; `"public"`, a public table; `"dp"`, the private
+        table with the noise of a private release.
     epsilon
-        The loss of publishing them, for `"dp"`.
+        The privacy loss of that release, for `"dp"`.
     values, outputs
-        Into how many parts a sensitive column or a target of very many numbers is cut.
+        The number of intervals for a sensitive column or a target of very many numbers.
     combinations
-        Up to so many combinations of unknown values are all tried; of more a sample is drawn.
+        The most combinations of unknown values that are all tried; of more, a sample is drawn.
     samples
-        How many combinations are drawn then.
+        The size of that sample.
 
     Notes
     -----
@@ -188,7 +188,9 @@ class ModelInversion:
             allowed = ", ".join(map(repr, SOURCES))
             raise ValueError(f"pi must be one of {allowed}; got {self.pi!r}")
         if (self.pi == "dp") != (self.epsilon is not None):
-            raise ValueError("epsilon is what publishing the errors costs: give it with pi='dp'")
+            raise ValueError(
+                "epsilon is the privacy loss of the released errors; give it with pi='dp' only"
+            )
         if self.epsilon is not None and exact(self.epsilon) <= 0:
             raise ValueError(f"epsilon must be positive; got {self.epsilon}")
         for name, least in (("values", 2), ("outputs", 2), ("combinations", 1), ("samples", 1)):
@@ -271,7 +273,7 @@ class ModelInversion:
         """Return the attacker, who has learnt what `pi` says. Not private."""
         model = additive(release)
         if (self.pi == "public") != (public is not None):
-            raise ValueError("pi='public' needs the public table, and only then is there one")
+            raise ValueError("pi='public' needs public=TABLE; leave public out otherwise")
         source = _keep_answered(table if public is None else public, release)
         sensitive, unknown = self._columns(release.public, model.target, tuple(model.tables))
         knowledge = learnt(
@@ -297,12 +299,16 @@ class ModelInversion:
         """Return the sensitive column, and those of the model that are not known either."""
         column = public.schema.index(self.sensitive)
         if column == target:
-            raise ValueError(f"{self.sensitive!r} is what the model predicts; name another column")
+            raise ValueError(
+                f"{self.sensitive!r} is the target of the model; choose another column"
+            )
         known = set(range(len(public.columns)))
         if self.known is not None:
             known = set(public.schema.indices(tuple(self.known)))
             if column in known:
-                raise ValueError(f"{self.sensitive!r} is guessed, so it cannot be known")
+                raise ValueError(
+                    f"{self.sensitive!r} is the sensitive column; leave it out of known"
+                )
         hidden = [c for c in sorted(used) if c not in known and c != column]
         sensitive = Values.of(public, column, self.values)
         return sensitive, tuple(Values.of(public, c, self.values) for c in hidden)

@@ -178,31 +178,32 @@ class InversionOutcome:
         """Return what a custodian may conclude, in a sentence or two."""
         if self._model_tells:
             return (
-                f"Verdict: the model itself helps to guess {self.sensitive}. Leave the column out "
-                "of the schema if nobody may guess it, or publish the model knowing that."
+                f"Verdict: the model itself helps to infer {self.sensitive}. Remove the column "
+                "from the schema if it must not be inferred, or publish the model and accept "
+                "this."
             )
         if self._guessable:
             return (
-                f"Verdict: the model tells no more about {self.sensitive} than {self.target} does "
-                f"by itself. Whoever knows a person's {self.target} can guess it with or without "
-                "the model; this is no reason to keep the model back."
+                f"Verdict: the model reveals no more about {self.sensitive} than {self.target} "
+                f"does by itself. An attacker who knows a person's {self.target} can infer it "
+                "with or without the model; this is no reason to withhold the model."
             )
         return (
-            f"Verdict: this attack does not get at {self.sensitive} through the model. It is one "
-            "attack with the knowledge that is named here, and no proof against others."
+            f"Verdict: this attack does not infer {self.sensitive} through the model. It is one "
+            "attack, with the knowledge stated here; it does not rule out others."
         )
 
     def _cut(self) -> list[str]:
         found = []
         if self.parts:
             found.append(
-                f"{self.sensitive} was cut into {len(self.parts)} parts, and naming the right part "
-                f"counts as right: {', '.join(self.parts)}."
+                f"{self.sensitive} was cut into {len(self.parts)} intervals, and the right "
+                f"interval counts as a right guess: {', '.join(self.parts)}."
             )
         if self.target_parts:
             found.append(
-                f"{self.target} was cut into {len(self.target_parts)} parts, of which the attacker "
-                f"knows the right one: {', '.join(self.target_parts)}."
+                f"{self.target} was cut into {len(self.target_parts)} intervals, and the "
+                f"attacker knows the right one: {', '.join(self.target_parts)}."
             )
         return found
 
@@ -211,34 +212,36 @@ class InversionOutcome:
         if not self._guessable:
             near = abs(self.gain) <= hypot(best.margin, guess.margin)
             return (
-                f"Through the model {self.sensitive} is guessed right for {_share(best)} of the "
-                f"records, no better than by always naming the most frequent value "
-                f"({_share(guess)}{', a difference no more than chance' * near})."
+                f"The attack through the model guesses {self.sensitive} right for {_share(best)} "
+                "of the records, no better than always guessing the most frequent value "
+                f"({_share(guess)}{', not a significant difference' * near})."
             )
         return (
-            f"Somebody who has the model, and knows of a person {self.target}"
-            f"{_list_names(self.known)}, guesses {self.sensitive} right for {_share(best)} of the "
-            f"records; always naming the most frequent value is right for {_share(guess)}."
+            "An attacker with the model who knows a person's "
+            f"{self.target}{_list_names(self.known)} guesses {self.sensitive} right for "
+            f"{_share(best)} of the records; always guessing the most frequent value is right "
+            f"for {_share(guess)}."
         )
 
     def _beside_target(self) -> str:
         alone, more = self["target alone"], self.gain_over_target
         if self._model_tells:
             return (
-                f"Knowing {self.target} alone one is right for {_share(alone)}; through the model "
+                f"An attacker who knows {self.target} alone is right for {_share(alone)}; "
+                "through the model "
                 f"{100 * (self.through_model.right - self.best_without.right):.1f} percentage "
-                "points more often than by the best guess without it "
-                f"(± {100 * self.margin:.1f} by chance)."
+                f"points more often than by the best guess without it (± {100 * self.margin:.1f} "
+                "by chance)."
             )
         difference = (
             f"{100 * -more:.1f} percentage points more often than through the model"
             if -more > self.margin
-            else "no more than chance apart from the model"
+            else "not significantly different from the model"
         )
         return (
-            f"Whoever knows {self.target} and how it goes with {self.sensitive} in the "
-            f"population, and has no model, is right for {_share(alone)}, {difference}: what gives "
-            f"{self.sensitive} away is {self.target} itself, not the model."
+            f"An attacker without the model who knows {self.target} and its association with "
+            f"{self.sensitive} in the population is right for {_share(alone)}, {difference}: "
+            f"{self.target} itself reveals {self.sensitive}, not the model."
         )
 
     def _dropped(self) -> list[str]:
@@ -246,9 +249,9 @@ class InversionOutcome:
         if quality.without is None:
             return []
         return [
-            f"A model made without {self.sensitive} gives nothing away about it; fitted once by "
-            f"the same method, with fresh noise, it has {quality.what} {quality.without:.3f} "
-            f"instead of {quality.model:.3f}. Noise is part of that difference."
+            f"A model without {self.sensitive} reveals nothing about it; fitted once by the same "
+            f"method, with fresh noise, it has {quality.what} {quality.without:.3f} instead of "
+            f"{quality.model:.3f}. Noise is part of that difference."
         ]
 
     def _others(self) -> list[str]:
@@ -259,10 +262,10 @@ class InversionOutcome:
         apart = inside.right - outside.right
         same = abs(apart) <= inside.margin + outside.margin
         return [
-            f"Of people who are not in the data the same attack is right for {_share(outside)}: "
+            f"For people who are not in the data the same attack is right for {_share(outside)}: "
             + (
-                "no more than chance apart. Being in the data makes no difference that could be "
-                "seen; what the attack uses is true of everybody."
+                "not a significant difference. Being in the data makes no measurable difference; "
+                "the attack uses facts about the population."
                 if same
                 else f"being in the data makes a difference of {100 * abs(apart):.1f} percentage "
                 "points."

@@ -94,8 +94,8 @@ def _walk(place: str, output: Any, flat: Flat) -> None:
         flat.say(place, f"says {output!r}")
     else:
         raise TypeError(
-            "an audited mechanism may say numbers, words, arrays, frames, graphs, and lists and "
-            f"dictionaries of them; got {type(output).__name__}"
+            "an audited mechanism must return numbers, texts, arrays, frames, graphs, or lists "
+            f"and dictionaries of them; got {type(output).__name__}"
         )
 
 

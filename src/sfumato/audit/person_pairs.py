@@ -51,7 +51,7 @@ def _others(public: NeighboursPublic) -> range:
     """Return the nodes with which this one tells pairs."""
     others = range(public.node + 1, public.nodes)
     if not others:
-        raise ValueError(f"node {public.node} of {public.nodes} tells no pair: it has no neighbour")
+        raise ValueError(f"node {public.node} of {public.nodes} has no neighbour to compare with")
     return others
 
 

@@ -82,7 +82,7 @@ def check_picture(path: str | Path) -> None:
     """Raise `ValueError` unless a picture can be written under this name."""
     target = Path(path)
     if target.suffix.lower() not in (".svg", ".png"):
-        raise ValueError(f"a picture is a .svg or a .png file; got {target.name}")
+        raise ValueError(f"a picture must be a .svg or .png file; got {target.name}")
     if not target.parent.is_dir():
         raise ValueError(f"there is no folder {target.parent} for the picture")
 

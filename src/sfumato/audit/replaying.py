@@ -92,7 +92,7 @@ def examine(
     findings = ReplayFindings(pair.name, method.working_loss())
     if pair.here.public != pair.there.public:
         findings.largest = math.inf
-        findings.fault("the neighbours differ in what is published as public")
+        findings.fault("the neighbours have different public parts")
         return findings
     for turn in (pair, pair.turned()):
         for seed in seeds:
@@ -127,7 +127,7 @@ def _compare(
             )
     for step in script:
         if not math.isfinite(step.log_probability()):
-            findings.fault(f"{step.label!r} said what its own law calls impossible")
+            findings.fault(f"{step.label!r} returned an output of probability 0")
     realised = _realised_loss(method, pair, script, mirror)
     if math.isnan(realised):
         realised = math.inf

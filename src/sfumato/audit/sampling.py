@@ -282,8 +282,8 @@ def _own_replay(
         replay(fresh(mechanism), data, script, questions=questions)
     except Diverged as diverged:
         raise NotReproducible(
-            f"{mechanism.name} asks something else when it is run again on the same data: it has "
-            "a memory or randomness of its own, which a method must not have"
+            f"{mechanism.name} makes other measurements when it runs again on the same data: it "
+            "keeps state or draws its own randomness, which a method must not do"
         ) from diverged
 
 

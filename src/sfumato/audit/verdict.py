@@ -191,7 +191,7 @@ def audit(
     seed: int | None = None,
     picture: str | Path | None = None,
 ) -> Audit:
-    """Try to refute a promise on neighbouring data sets; `sfumato audit` does the same.
+    """Try to refute a privacy guarantee on neighbouring data sets, as `sfumato audit` does.
 
     Parameters
     ----------
@@ -203,17 +203,17 @@ def audit(
         sets, or a list of pairs. They are not protected, so use synthetic data. By default the
         small example that the method declares.
     trials
-        How many outputs to draw on each data set of a pair.
+        The number of outputs drawn per data set of a pair.
     confidence
-        The probability with which a refutation by samples must be right, over all pairs together.
+        The confidence of a refutation by samples, over all pairs together.
     claimed
-        What is promised; a method's own promise by default.
+        The claimed privacy loss; by default that of the method.
     questions
         What an interactive method is asked; by default questions that canonical pairs change.
     seed
-        A seed, for an audit that can be repeated; fresh bits otherwise.
+        A seed that makes the audit repeatable; fresh bits otherwise.
     picture
-        A file for the picture of the pair that shows most, as .svg or .png.
+        A file for a picture of the pair with the largest measured loss, as .svg or .png.
 
     Notes
     -----

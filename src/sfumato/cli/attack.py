@@ -36,7 +36,7 @@ class SourceChoice(StrEnum):
 
 
 app = typer.Typer(
-    help="Attacks on a release, for its custodian, to measure what it discloses. Not private.",
+    help="Attack a release to measure what it discloses. Not private: for the custodian only.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -58,8 +58,8 @@ def inversion(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="The columns of a person that are known besides the target, as age,sex; by "
-            'default all others, and none with --known "".',
+            help="The columns that the attacker knows besides the target, as age,sex; by "
+            'default all others; none with --known "".',
         ),
     ] = None,
     pi: Annotated[
@@ -71,20 +71,18 @@ def inversion(
     ] = SourceChoice.TRAIN,
     pi_epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The privacy loss of such a release."),
+        typer.Option(metavar="NUMBER", help="The privacy loss of that release, for --pi dp."),
     ] = None,
     public: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The public table that was counted in.")
+        Path | None, typer.Option(metavar="FILE", help="The public table, for --pi public.")
     ] = None,
     others: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Rows that the model was not fitted to, to attack as well."
-        ),
+        typer.Option(metavar="FILE", help="Rows outside the training data, attacked as well."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a page about it, .html. Not private either."),
+        typer.Option(metavar="FILE", help="Write a report of the attack, as .html. Not private."),
     ] = None,
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
@@ -99,14 +97,14 @@ def inversion(
 
         refuse_unwritable(out, (".html",))
         if (pi is SourceChoice.PUBLIC) != (public is not None):
-            raise Refusal(ExitCode.USAGE, "--pi public and --public FILE go together")
+            raise Refusal(ExitCode.USAGE, "--pi public and --public FILE must be given together")
         if (pi is SourceChoice.DP) != (pi_epsilon is not None):
-            raise Refusal(ExitCode.USAGE, "--pi dp and --pi-epsilon NUMBER go together")
+            raise Refusal(ExitCode.USAGE, "--pi dp and --pi-epsilon NUMBER must be given together")
         made = load_release(
             screen,
             release,
             (RegressionModel, Classifier),
-            "only a regression or a classifier can be inverted",
+            "model inversion needs a release of a regression or a classifier",
         )
         names = None if known is None else parse_names(known) if known.strip() else ()
         attack = ModelInversion(sensitive=sensitive, known=names, pi=pi.value, epsilon=pi_epsilon)
@@ -138,4 +136,4 @@ def _show(console: Console, outcome: InversionOutcome, page: Path | None) -> Non
     for sentence in outcome.sentences():
         console.print(sentence, soft_wrap=not console.is_terminal)
     if page is not None:
-        console.print(f"A page about it, not private either: {page}", soft_wrap=True)
+        console.print(f"Report (not private): {page}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`sfumato audit`: try to refute a method's promise, on made-up neighbours. Costs nothing."""
+"""`sfumato audit`: try to refute a method's guarantee on synthetic neighbours. Free."""
 
 from __future__ import annotations
 
@@ -32,40 +32,50 @@ def audit(
     method: Annotated[
         str,
         typer.Argument(
-            metavar="METHOD", help="The method to try.", autocompletion=lambda: sorted(_names())
+            metavar="METHOD", help="The method to audit.", autocompletion=lambda: sorted(_names())
         ),
     ],
     epsilon: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The promised loss; there is no default.")
+        str,
+        typer.Option(
+            metavar="NUMBER", help="The privacy loss that the method promises; there is no default."
+        ),
     ],
     delta: DeltaOption = None,
     trials: Annotated[
-        int, typer.Option(help="How many outputs to draw on each data set of a pair.", min=100)
+        int, typer.Option(help="The number of outputs drawn per data set of a pair.", min=100)
     ] = 20_000,
     confidence: Annotated[
-        float, typer.Option(help="How sure a refutation must be, over all pairs together.")
+        float, typer.Option(help="The confidence of a refutation, over all pairs together.")
     ] = 0.999,
     relation: Annotated[
-        RelationChoice | None, typer.Option(help="What a neighbour is; add_remove by default.")
+        RelationChoice | None,
+        typer.Option(help="The neighbouring relation; add_remove by default."),
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(metavar="M", help="Neighbours differ in a person of up to M records.", min=1),
+        typer.Option(
+            metavar="M", help="Neighbours differ in one person with up to M records.", min=1
+        ),
     ] = None,
     schema: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A schema for the made-up data; a small one if none."),
+        typer.Option(
+            metavar="FILE", help="A schema for the synthetic data; by default a small one."
+        ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the pair that shows most, as .svg or .png."),
+        typer.Option(
+            metavar="FILE", help="Draw the pair with the largest measured loss, as .svg or .png."
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="A seed, for an audit that can be repeated.", min=0)
+        int | None, typer.Option(help="A seed that makes the audit repeatable.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Try to refute a method's promise on made-up neighbours. Free: no private data are read."""
+    """Try to refute a method's guarantee on synthetic neighbours. Free: reads no private data."""
     with answering(as_json) as screen:
         refuse_unwritable(picture, PICTURES, option="--picture")
         if not 0.5 <= confidence < 1:
@@ -141,7 +151,7 @@ def subject_of(
     method = resolve(find_method(called, catalogue.METHODS))
     short = command_name(method)
     if delta is not None and "delta" not in {field.name for field in fields(method)}:
-        raise Refusal(ExitCode.USAGE, f"{short} promises a pure epsilon; leave --delta out")
+        raise Refusal(ExitCode.USAGE, f"{short} guarantees pure epsilon-DP; leave --delta out")
     if schema is None:
         told = None if relation is None else Relation.parse(relation.value)
         public = method.example_public(told, max_rows)
@@ -149,7 +159,8 @@ def subject_of(
         public = _declared(short, method.kind, schema)
     else:
         raise Refusal(
-            ExitCode.USAGE, "the schema tells relation and max_rows: leave the options out"
+            ExitCode.USAGE,
+            "the schema states relation and max_rows; leave --relation and --max-rows out",
         )
     made = method.example_method(epsilon, public, **({} if delta is None else {"delta": delta}))
     made.check(public)
@@ -175,7 +186,7 @@ def _declared(short: str, kind: str, schema: Path) -> Any:
             return sequences_schema.read_declared(schema)
     raise Refusal(
         ExitCode.USAGE,
-        f"{short} is for data of the kind {kind!r}, which has no schema file: leave --schema out",
+        f"{short} needs data of kind {kind!r}, which has no schema file; leave --schema out",
     )
 
 
@@ -253,8 +264,8 @@ def _show(console: Console, outcome: Audit, picture: Path | None) -> None:
         console.print(f"{pair}: {text}", soft_wrap=wrap, style="red")
     console.print(outcome.words(), soft_wrap=wrap, style="bold")
     console.print(
-        f"An audit can refute a promise and never prove one; the proof is docs/proofs/"
-        f"{method.proof}.",
+        "An audit can refute a guarantee but cannot prove one; the proof is "
+        f"docs/proofs/{method.proof}.",
         soft_wrap=wrap,
         style="dim",
     )

@@ -42,14 +42,16 @@ def plan(
         float,
         typer.Option(
             metavar="SHARE",
-            help="The wanted margin of error of each share: 0.02 for 2 points.",
+            help="The margin of error wanted for each share; 0.02 is 2 percentage points.",
             min=0.0,
         ),
     ] = 0.02,
     respondents: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="How many will answer; by default respondents_about.", min=1
+            metavar="N",
+            help="The expected number of respondents; by default respondents_about.",
+            min=1,
         ),
     ] = None,
     out: Annotated[
@@ -133,8 +135,9 @@ def _show_plan(console: Console, found: SurveyPlan, margin: float, out: Path | N
     console.print()
     needed = max(plan.respondents(margin) for plan in found.items)
     console.print(
-        "Margins hold 19 times in 20, for people like those who answer, whatever the answers are: "
-        "of a share that is about one half, of the mean of the most uneven numbers.",
+        "Margins hold 19 times in 20 and are worst cases: for a share near one half, and for the "
+        "mean of numbers that lie at both ends of their range. They hold for the population that "
+        "the respondents represent.",
         soft_wrap=wrap,
     )
     console.print(
@@ -143,8 +146,8 @@ def _show_plan(console: Console, found: SurveyPlan, margin: float, out: Path | N
         soft_wrap=wrap,
     )
     console.print(
-        f"Whoever answers ten times has spent ε = {found.repeated(10)}: permanent questions cost "
-        "once, others each time.",
+        f"A respondent who answers ten times spends ε = {found.repeated(10)}: permanent questions "
+        "are charged once, others each time.",
         soft_wrap=wrap,
     )
     if out is not None:
@@ -195,7 +198,7 @@ def report(
         typer.Option(help="inverse is unbiased; project and em give shares from 0 to 1."),
     ] = EstimatorChoice.PROJECT,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page of it.")
+        Path | None, typer.Option(metavar="FILE.html", help="Write a report, as .html.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -204,7 +207,7 @@ def report(
         from sfumato.local.survey_tally import SurveyTally
 
         if not 0 < level < 1:
-            raise Refusal(ExitCode.USAGE, f"level is between 0 and 1; got {level}")
+            raise Refusal(ExitCode.USAGE, f"--level must be between 0 and 1; got {level}")
         refuse_unwritable(out, (".html",))
         asked = read_survey(survey)
         try:

@@ -31,38 +31,60 @@ def perturb(
     survey: SurveyArgument,
     answer: Annotated[
         list[str] | None,
-        typer.Option(metavar="QUESTION=ANSWER", help="Your answer to a question; one for each."),
+        typer.Option(
+            metavar="QUESTION=ANSWER", help="Your answer to one question; repeat for each question."
+        ),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Synthetic people, one per row of a CSV or Parquet."),
+        typer.Option(
+            metavar="FILE", help="Synthetic people, one per row, in a CSV or Parquet file."
+        ),
     ] = None,
     memory: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where your permanent reports are kept; by default sfumato-memory.json.",
+            help="The file that keeps your permanent reports; by default sfumato-memory.json.",
         ),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Your own ledger, in which the loss is booked."),
+        typer.Option(metavar="PATH", help="Your own ledger, where the privacy loss is booked."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Add the lines to this file.")
+        Path | None, typer.Option(metavar="FILE", help="Append the reports to this file.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Randomise the answers of one respondent, or, to try a survey, of synthetic people."""
     with answering(as_json) as screen:
         if (table is None) == (not answer):
-            raise Refusal(ExitCode.USAGE, "say your answers with --answer, or name a --table")
+            raise Refusal(
+                ExitCode.USAGE,
+                (
+                    "give your answers with --answer QUESTION=ANSWER, or synthetic people with "
+                    "--table FILE"
+                ),
+            )
         asked = read_survey(survey)
         if table is not None:
             if ledger is not None:
-                raise Refusal(ExitCode.USAGE, "a ledger is one person's: leave it out with --table")
+                raise Refusal(
+                    ExitCode.USAGE,
+                    (
+                        "--ledger belongs to one person and cannot be used with --table; "
+                        "leave one of them out"
+                    ),
+                )
             if memory is not None:
-                raise Refusal(ExitCode.USAGE, "a memory is one person's: leave it out with --table")
+                raise Refusal(
+                    ExitCode.USAGE,
+                    (
+                        "--memory belongs to one person and cannot be used with --table; "
+                        "leave one of them out"
+                    ),
+                )
             screen.note(TRYING_OUT)
             with screen.working("randomising"):
                 lines = _many(asked, table)
@@ -90,14 +112,15 @@ def _one(
     for text in answers:
         name, sign, value = text.partition("=")
         if not sign:
-            raise Refusal(ExitCode.USAGE, "write --answer QUESTION=ANSWER")
+            raise Refusal(ExitCode.USAGE, "--answer must have the form QUESTION=ANSWER")
         if name in given:
-            raise Refusal(ExitCode.USAGE, f"there are two answers to {name!r}; give one")
+            raise Refusal(ExitCode.USAGE, f"{name!r} has two answers; give one")
         given[name] = value
     if memory.exists() and any(item.permanent for item in survey.items):
         screen.note(
-            f"Permanent reports that {memory} holds are sent again, whatever is answered now. It "
-            "is one person's: whoever shares this machine names their own with --memory."
+            f"Permanent reports that {memory} holds are sent again, whatever the new answers are. "
+            "This file belongs to one person; other people on this machine must use their own "
+            "file, with --memory."
         )
     known = {part.name for item in survey.items for part in item.parts}
     known |= {item.name for item in survey.items if not item.parts}
@@ -179,14 +202,14 @@ def aggregate(
     out: Annotated[Path, typer.Option(metavar="FILE.json", help="The tally to write.")],
     reports: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files with lines of reports, from anybody."),
+        typer.Argument(metavar="FILE…", help="Files of reports, one per line."),
     ] = None,
     tally: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE.json", help="An earlier tally of your own, to add to."),
+        typer.Option(metavar="FILE.json", help="Your own earlier tally to add to."),
     ] = None,
     skip_wrong: Annotated[
-        bool, typer.Option("--skip-wrong", help="Leave out lines that cannot be read.")
+        bool, typer.Option("--skip-wrong", help="Skip lines that cannot be read.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -197,9 +220,14 @@ def aggregate(
             raise Refusal(ExitCode.USAGE, f"{out} exists; a tally is never overwritten")
         lines, tallies = reports or [], tally or []
         if not lines and not tallies:
-            raise Refusal(ExitCode.USAGE, "name files with lines of reports, or a --tally")
+            raise Refusal(
+                ExitCode.USAGE, "give files of reports, or an earlier tally with --tally FILE"
+            )
         if len({path.resolve() for path in lines + tallies}) != len(lines + tallies):
-            raise Refusal(ExitCode.USAGE, "a file is named twice; its reports would count twice")
+            raise Refusal(
+                ExitCode.USAGE,
+                "a file is given twice, and its reports would count twice; give each file once",
+            )
         with screen.working("counting reports"):
             found = _count(asked, lines, tallies, skip=skip_wrong)
         found.save(out)
@@ -212,13 +240,14 @@ def aggregate(
         left = f"; {found.wrong:,} could not be read" if found.wrong else ""
         if len(lines) + len(tallies) > 1:
             screen.note(
-                "Lines are counted, not people: whoever sent two counts twice, and the same people "
-                "asked again make no margin smaller. Keep a tally for each round of a survey."
+                "Lines are counted, not people: a person who sent two lines counts twice, and "
+                "asking the same people again does not reduce the margins. Keep one tally per "
+                "round of a survey."
             )
         screen.answer(
             document,
             lambda console: console.print(
-                f"{found.lines:,} lines are counted{left}; the tally is in {out}", soft_wrap=True
+                f"{found.lines:,} lines were counted{left}; the tally is in {out}", soft_wrap=True
             ),
         )
 

@@ -44,7 +44,7 @@ app = typer.Typer(
 GRAPH = Kind(
     name="graph",
     methods=methods_for("graph"),
-    method_help="What is released of the graph; subgraphcount by default.",
+    method_help="The release method; subgraphcount by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=graph_data.GraphOptions,
     file="The private edges, two nodes per line: plain text, .gz or .xz.",
@@ -57,7 +57,7 @@ GRAPH = Kind(
         "Release a statistic of the graph: book the loss, add noise, certify and save it.",
     ),
     rows=Annotated[
-        int | None, typer.Option(help="How many synthetic edges; 1000 by default.", min=0)
+        int | None, typer.Option(help="The number of synthetic edges; 1,000 by default.", min=0)
     ],
 )
 
@@ -101,7 +101,7 @@ class StatsParameters:
         ),
     ]
     node: Annotated[
-        str | None, typer.Option(metavar="NODE", help="What v stands for in the formula.")
+        str | None, typer.Option(metavar="NODE", help="The node that v stands for in the formula.")
     ] = None
     groups: Annotated[
         Path | None,
@@ -114,7 +114,7 @@ class StatsParameters:
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Needed where one number for each node gets noise that depends on the graph.",
+            help="Needed for statistics with one number per node whose noise depends on the graph.",
         ),
     ] = None
 
@@ -146,15 +146,15 @@ class SynthesizeParameters:
     keep: Annotated[
         KeepChoice,
         typer.Option(
-            help="What is kept: degrees, how many edges nodes have; mixing, also whether those "
-            "with many are joined to those with many; clustering, degrees and the number of "
+            help="The structure that is kept: degrees, the degree distribution; mixing, also "
+            "which degrees are joined by edges; clustering, degrees and the number of "
             "triangles; triples, all shapes of three nodes, which needs --delta and a huge "
             "epsilon; kronecker, a model of three numbers."
         ),
     ] = KeepChoice.MIXING
     delta: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Needed where the noise depends on the graph."),
+        typer.Option(metavar="NUMBER", help="Needed by models whose noise depends on the graph."),
     ] = None
 
 
@@ -175,7 +175,7 @@ class SpectrumParameters:
 
     k: Annotated[
         int | None,
-        typer.Option("--k", "-k", help="How many eigenvalues, from the largest.", min=1),
+        typer.Option("--k", "-k", help="The number of eigenvalues, from the largest.", min=1),
     ] = None
     mechanism: Annotated[
         MechanismChoice,
@@ -187,7 +187,9 @@ class SpectrumParameters:
     ] = MechanismChoice.AUTO
     delta: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Needed where gaps between eigenvalues are tested."),
+        typer.Option(
+            metavar="NUMBER", help="Needed by mechanisms that test the gaps between eigenvalues."
+        ),
     ] = None
 
 
@@ -224,10 +226,18 @@ def _read_groups(path: Path, public: GraphPublic) -> list[int | str]:
         parts = [part.strip() for part in line.split(mark)]
         if len(parts) != 2:
             raise Refusal(
-                ExitCode.DATA, f"{path.name}, line {number}: write a node and its group, no more"
+                ExitCode.DATA,
+                (
+                    f"{path.name}, line {number}: each line must hold a node and its group, and "
+                    "nothing else"
+                ),
             )
         if parts[0] not in places or parts[0] in found:
-            why = "is named before" if parts[0] in found else "is not declared"
+            why = (
+                "is listed twice; list it once"
+                if parts[0] in found
+                else "is not among the declared nodes"
+            )
             raise Refusal(ExitCode.DATA, f"{path.name}, line {number}: the node {parts[0]!r} {why}")
         found[parts[0]] = parts[1]
     missing = [label for label in map(public.label, range(public.nodes)) if label not in found]
@@ -273,12 +283,13 @@ def sample(
         typer.Option(
             metavar="FILE",
             help="The graph to write: .csv or .parquet with the columns source and target, .txt "
-            "or .tsv with two nodes per line, or .graphml. Each of several graphs gets a number.",
+            "or .tsv with two nodes per line, or .graphml. With several graphs, each file "
+            "gets a number.",
         ),
     ],
-    graphs: Annotated[int, typer.Option(help="How many graphs to draw.", min=1)] = 1,
+    graphs: Annotated[int, typer.Option(help="The number of graphs to draw.", min=1)] = 1,
     seed: Annotated[
-        int | None, typer.Option(help="A seed, to draw the same graphs again.", min=0)
+        int | None, typer.Option(help="A seed that makes the graphs repeatable.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -290,7 +301,10 @@ def sample(
         refuse_unwritable(out, GRAPHS)
         places = _places(out, graphs)
         made: SyntheticGraph = load_release(
-            screen, release, SyntheticGraph, "only a synthetic graph can be drawn from"
+            screen,
+            release,
+            SyntheticGraph,
+            "graphs can be drawn only from the release of a synthetic graph",
         )
         generator = noise.generator(seed)
         written = []

@@ -36,9 +36,9 @@ NodesOption = Annotated[
     str,
     typer.Option(
         metavar="N|named|FILE",
-        help="The public nodes: how many, if they are 0, 1, 2, …; a file that lists them, one "
-        "per line; or named, to take them from FILE: then it is not protected which nodes have an "
-        "edge.",
+        help="The public nodes: their number, if they are 0, 1, 2, …; a file that lists them, one "
+        "per line; or named, to take them from FILE: then which nodes have an edge is not "
+        "protected.",
         show_default=False,
     ),
 ]
@@ -46,17 +46,17 @@ ColumnsOption = Annotated[
     str | None,
     typer.Option(
         metavar="FIRST,SECOND",
-        help="FILE is a table, CSV or Parquet, and these two columns name the nodes.",
+        help="The two columns that hold the nodes, if FILE is a CSV or Parquet table.",
     ),
 ]
 CommentOption = Annotated[
-    str, typer.Option(metavar="TEXT", help="Lines of FILE that begin with this are skipped.")
+    str, typer.Option(metavar="TEXT", help="Skip lines of FILE that begin with this.")
 ]
 SkipLinesOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="How many lines at the head of FILE to skip: 1 for the header of an edge list.",
+        help="The number of lines to skip at the start of FILE: 1 for the header of an edge list.",
         min=0,
         show_default=False,
     ),
@@ -87,7 +87,7 @@ def read_public(screen: Screen, file: Path | None, options: GraphOptions) -> Gra
     if declared != NAMED:
         return Graph([], declared).public
     if file is None:
-        raise Refusal(ExitCode.USAGE, f"--nodes {NAMED} takes the nodes from FILE; name it")
+        raise Refusal(ExitCode.USAGE, f"--nodes {NAMED} takes the nodes from FILE; give FILE")
     return read_private(screen, file, options).public
 
 
@@ -96,8 +96,8 @@ def read_private(screen: Screen, file: Path, options: GraphOptions, reading: Any
     declared = parse_nodes(options.nodes)
     if declared == NAMED:
         screen.note(
-            f"--nodes {NAMED}: which nodes have an edge is not protected, and the guarantee says "
-            "so. If that is private, list all possible nodes instead."
+            f"--nodes {NAMED}: which nodes have an edge is not protected, and the guarantee "
+            "states this. If that is private, list all possible nodes instead."
         )
     return _read(screen, file, declared, options)
 
@@ -127,7 +127,7 @@ def parse_nodes(text: str) -> Nodes:
     if not path.is_file():
         raise Refusal(
             ExitCode.USAGE,
-            f"--nodes says how many nodes there are, names a file that lists them, or is {NAMED}; "
+            f"--nodes must be the number of nodes, a file that lists them, or {NAMED}; "
             f"there is no file {text!r}",
         )
     return _read_nodes(path)

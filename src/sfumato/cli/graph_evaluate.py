@@ -40,8 +40,8 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw what a count could have been released as, or both distributions of degrees, "
-            "as .svg, .png or .pdf. Not private either.",
+            help="Draw the range of possible releases around the true count, or both degree "
+            "distributions, as .svg, .png or .pdf. Not private.",
         ),
     ] = None,
     columns: ColumnsOption = None,
@@ -90,13 +90,13 @@ def _show(console: Console, outcome: GraphEvaluation, picture: Path | None) -> N
 
 def _show_picture(console: Console, picture: Path | None) -> None:
     if picture is not None:
-        console.print(f"Drawn, not private either: {picture}", soft_wrap=True)
+        console.print(f"Picture (not private): {picture}", soft_wrap=True)
 
 
 def _lines(item: Comparison) -> list[str]:
     errors = item.errors
     if len(errors) == 0:
-        return [f"{item.what}: there are none to compare."]
+        return [f"{item.what}: nothing to compare."]
     if len(errors) > 1:
         return [
             f"{item.what}: {len(errors):,} numbers, off by {errors.mean():,.4g} on average and by "
@@ -108,7 +108,7 @@ def _lines(item: Comparison) -> list[str]:
     ]
     if item.expected is not None:
         lines.append(
-            f"Half of such releases are off by {item.expected[0]:,} or less, 19 in 20 by "
+            f"Half of all such releases are off by {item.expected[0]:,} or less, 19 in 20 by "
             f"{item.expected[1]:,} or less."
         )
     return lines
@@ -126,7 +126,7 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw both side by side, as .svg, .png or .pdf. Not private either.",
+            help="Draw both side by side, as .svg, .png or .pdf. Not private.",
         ),
     ] = None,
     columns: ColumnsOption = None,
@@ -181,13 +181,13 @@ def _show_graphs(console: Console, outcome: GraphComparison) -> None:
     print_table(console, ("", "private graph", "synthetic graph", "off by"), rows, right=(1, 2, 3))
     apart = outcome.distances
     console.print(
-        f"Degrees: {apart.degrees:.1%} of the nodes would have to have another degree; a degree is "
-        f"off by {apart.degree_shift:.3g} on average, both in order.",
+        f"Degrees: {apart.degrees:.1%} of the nodes would have to change their degree; a degree "
+        f"is off by {apart.degree_shift:.3g} on average, both sequences sorted.",
         soft_wrap=wrap,
     )
     console.print(
-        f"Edges by the degrees of their ends: {apart.joint_degrees:.1%} would have to be of "
-        f"another kind, {apart.grouped_joint_degrees:.1%} with degrees taken as 1, 2–3, 4–7, ….",
+        f"Edges by the degrees of their ends: {apart.joint_degrees:.1%} would have to change, "
+        f"{apart.grouped_joint_degrees:.1%} with degrees grouped as 1, 2–3, 4–7, ….",
         soft_wrap=wrap,
     )
     if outcome.subspaces is not None:
@@ -214,7 +214,7 @@ def _show_spectra(console: Console, outcome: SpectrumComparison) -> None:
     console.print(f"Eigenvalues are off by {outcome.value_distance:,.4g} in all.", soft_wrap=wrap)
     if outcome.captured is not None:
         console.print(
-            f"Of the space of the true eigenvectors {outcome.captured:.1%} is captured.",
+            f"The release captures {outcome.captured:.1%} of the space of the true eigenvectors.",
             soft_wrap=wrap,
         )
     drawn = outcome.reconstruction

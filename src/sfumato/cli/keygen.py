@@ -14,8 +14,8 @@ def keygen(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="The file of the private key; its public half is written beside it, ending in "
-            ".pub. By default the place where `sfumato table release` looks for it."
+            help="The private key file; the public half is written beside it, ending in .pub. By "
+            "default the place where `sfumato table release` looks for it."
         ),
     ] = None,
     as_json: JsonOption = False,

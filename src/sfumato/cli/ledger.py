@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from sfumato.privacy.loss import Loss
 
 app = typer.Typer(
-    help="The ledger of a data set: the privacy loss that is allowed, spent and left.",
+    help="Ledgers: the privacy loss that is allowed, spent and left for a data set.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
 
 MaybeNodesOption = Annotated[
-    str | None, typer.Option(metavar="N|named|FILE", help="FILE is a graph with these nodes.")
+    str | None, typer.Option(metavar="N|named|FILE", help="The nodes, if FILE is a graph.")
 ]
-LedgerPath = Annotated[Path, typer.Argument(metavar="PATH", help="The file of the ledger.")]
+LedgerPath = Annotated[Path, typer.Argument(metavar="PATH", help="The ledger file.")]
 
 
 def allowed_loss(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
@@ -64,19 +64,19 @@ def create(
     path: LedgerPath,
     unit: Annotated[
         str,
-        typer.Option(help="Whose contribution is protected: person, row, …", show_default=False),
+        typer.Option(help="The unit that is protected: person, row, …", show_default=False),
     ],
     allow_epsilon: Annotated[
-        str | None, typer.Option(help="The ε that all releases together may spend.")
+        str | None, typer.Option(help="The total ε allowed for all releases.")
     ] = None,
     allow_delta: Annotated[
-        str | None, typer.Option(help="The δ, for releases with Gaussian noise.")
+        str | None, typer.Option(help="The total δ allowed, for Gaussian noise.")
     ] = None,
     allow_rho: Annotated[
-        str | None, typer.Option(help="The ρ of zero-concentrated privacy, instead of ε.")
+        str | None, typer.Option(help="The total ρ of zero-concentrated DP, instead of ε.")
     ] = None,
     relation: Annotated[
-        RelationChoice, typer.Option(help="What a neighbouring data set is.")
+        RelationChoice, typer.Option(help="The neighbouring relation.")
     ] = RelationChoice.ADD_REMOVE,
     as_json: JsonOption = False,
 ) -> None:
@@ -91,7 +91,7 @@ def create(
 
 @app.command(epilog=EPILOG)
 def show(path: LedgerPath, as_json: JsonOption = False) -> None:
-    """Show what is allowed, spent and left, after checking the whole chain."""
+    """Check the whole chain, then show the loss that is allowed, spent and left."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
@@ -121,7 +121,9 @@ def check(
     path: LedgerPath,
     releases: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RELEASE]…", help="Saved releases that must be booked in it."),
+        typer.Argument(
+            metavar="[RELEASE]…", help="Saved releases that must be booked in this ledger."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -150,18 +152,19 @@ def recover(
         typer.Option(metavar="DIR", help="A new or empty folder to save the release in."),
     ] = None,
     entry: Annotated[
-        int | None, typer.Option(metavar="N", help="Which entry; needed if there are several.")
+        int | None,
+        typer.Option(metavar="N", help="The entry to recover; needed if there are several."),
     ] = None,
     discard: Annotated[
-        bool, typer.Option("--discard", help="Remove what is kept of the entry instead.")
+        bool, typer.Option("--discard", help="Discard the kept transcript of the entry instead.")
     ] = False,
     key: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="The private key that signs it.")
+        Path | None, typer.Option(metavar="PATH", help="The private key that signs the release.")
     ] = None,
     report: Annotated[bool, typer.Option(help="Add report.html.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Save a release that was paid for and never saved, without the data; or list them."""
+    """List releases that were booked but never saved, or save one. Needs no data."""
     with answering(as_json) as screen:
         from sfumato.cli.releasing import add_report, show_release, usable_key
         from sfumato.cli.reserve import reserve_folder
@@ -194,7 +197,7 @@ def _choose_entry(ledger: Ledger, number: int | None) -> int:
         return kept[0]
     if number is None or number not in kept:
         listed = ", ".join(map(str, kept)) or "none"
-        asked = "name one with --entry" if number is None else f"entry {number} is not kept"
+        asked = "choose one with --entry" if number is None else f"entry {number} is not kept"
         raise Refusal(
             ExitCode.USAGE, f"{asked}; entries of {ledger.name} that can be recovered: {listed}"
         )
@@ -227,8 +230,8 @@ def _show_kept(console: Console, ledger: Ledger) -> None:
         )
     for entry in document["unfinished"]:
         console.print(
-            f"{entry['reference']} {entry['time']} {entry['method']}: spent, and nothing to "
-            "recover: it is still running, or ended before its measurement did",
+            f"{entry['reference']} {entry['time']} {entry['method']}: spent, with nothing to "
+            "recover: it is still running, or it stopped before the measurement was complete",
             soft_wrap=True,
         )
     if not document["recoverable"]:
@@ -245,8 +248,8 @@ def _refuse_unbooked(ledger: Ledger, folder: Path) -> None:
     if not ledger.contains(stated["head"]):
         raise Refusal(
             ExitCode.LEDGER,
-            f"{ledger.path} does not hold {stated['reference']}, which paid for {folder}: it is an "
-            "older copy, or its end was cut off. Do not use it; restore a newer copy",
+            f"{ledger.path} does not hold {stated['reference']}, the entry of {folder}: this "
+            "ledger is an older copy, or its end was cut off. Do not use it; restore a newer copy",
         )
 
 
@@ -254,10 +257,11 @@ def _show_checked(console: Console, ledger: Ledger, releases: list[Path]) -> Non
     _show(console, ledger)
     console.print("Every event is unchanged, and every sum is correct.", soft_wrap=True)
     for file in ledger.witnesses():
-        console.print(f"It is no older than the witness {file} has seen.", soft_wrap=True)
+        console.print(f"The ledger is not older than its witness {file} records.", soft_wrap=True)
     if not ledger.witnesses():
         console.print(
-            "No witness of it is kept: an older copy could not be recognised.", soft_wrap=True
+            ("No witness of this ledger is kept, so an older copy would not be recognised."),
+            soft_wrap=True,
         )
     for folder in releases:
         console.print(f"It holds the entry that paid for {folder}.", soft_wrap=True)
@@ -267,16 +271,17 @@ def _show_checked(console: Console, ledger: Ledger, releases: list[Path]) -> Non
 
 @app.command(epilog=EPILOG)
 def rebind(
-    path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
+    path: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The private data, as for the release of them.")
+        Path,
+        typer.Argument(metavar="FILE", help="The private data, as given to the release command."),
     ],
     reason: Annotated[
         str,
         typer.Option(
             metavar="TEXT",
-            help="Why these are still the data of the same people. It is kept for ever and must "
-            "not hold a private value.",
+            help="The reason why these are still the data of the same people. It is stored "
+            "permanently and must not contain private values.",
             show_default=False,
         ),
     ],
@@ -289,12 +294,14 @@ def rebind(
     skip_lines: SkipLinesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Accept that the data of a ledger, or their schema, changed. What was spent keeps counting."""
+    """Accept that the data of a ledger, or their schema, changed. What was spent still counts."""
     with answering(as_json) as screen:
         from sfumato.privacy.ledger import Ledger
 
         if not reason.strip():
-            raise Refusal(ExitCode.USAGE, "--reason must say why the data are still the same")
+            raise Refusal(
+                ExitCode.USAGE, "--reason must state why the data still belong to the same people"
+            )
         found = Ledger.open(path)
         options = {
             "nodes": nodes, "columns": columns, "comment": comment, "engine": engine,
@@ -313,9 +320,7 @@ def rebind(
 def _read_graph(screen: Screen, file: Path, schema: Path | None, options: dict[str, Any]) -> Any:
     """Read the graph of a ledger."""
     if options["nodes"] is None or schema is not None:
-        raise Refusal(
-            ExitCode.USAGE, "a graph has no schema, only its nodes: name them with --nodes"
-        )
+        raise Refusal(ExitCode.USAGE, "a graph has no schema; give its nodes with --nodes")
     return GRAPH.read_private(screen, file, take_options(GRAPH.options, options), None)
 
 
@@ -350,7 +355,10 @@ def _bindings(ledger: Ledger) -> list[dict[str, str]]:
 
 def _show_rebound(console: Console, ledger: Ledger) -> None:
     console.print(
-        f"{ledger.name} now belongs to the data as they are. What was spent keeps counting.",
+        (
+            f"{ledger.name} is now bound to the current data. The privacy loss already spent "
+            "still counts."
+        ),
         soft_wrap=True,
     )
     _show(console, ledger)

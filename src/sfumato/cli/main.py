@@ -94,7 +94,7 @@ class Answering(TyperGroup):
 app = typer.Typer(
     name="sfumato",
     cls=Answering,
-    help="Turn private data into something safe to publish, with a guarantee that holds.",
+    help="Publish statistics, synthetic data and models of private data with differential privacy.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -132,7 +132,7 @@ def _options(
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Turn private data into something safe to publish, with a guarantee that holds."""
+    """Publish statistics, synthetic data and models of private data with differential privacy."""
 
 
 def main() -> None:

@@ -136,7 +136,7 @@ def _value(value: Any) -> Any:
         try:
             return json.loads(value)
         except ValueError:
-            raise Refusal(ExitCode.USAGE, 'a list is written as in \'["a", "b"]\'') from None
+            raise Refusal(ExitCode.USAGE, 'a list must be JSON, as in \'["a", "b"]\'') from None
     return value
 
 

@@ -39,7 +39,7 @@ class RelationChoice(StrEnum):
 
 
 ReleaseArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The folder of the release.", show_default=False)
+    Path, typer.Argument(metavar="DIR", help="The release folder.", show_default=False)
 ]
 SchemaOption = Annotated[
     Path | None,
@@ -57,7 +57,7 @@ WrittenSchemaOption = Annotated[
 ]
 RowsAboutOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="A public estimate of their number, for plans.", min=0),
+    typer.Option(metavar="N", help="A public estimate of the number of records, for plans.", min=0),
 ]
 RelationOption = Annotated[
     RelationChoice,
@@ -76,7 +76,7 @@ DeltaOption = Annotated[
 EngineOption = Annotated[
     EngineChoice,
     typer.Option(
-        help="Where to count: duckdb for files larger than memory; auto decides by rows_about."
+        help="The engine: duckdb for files larger than memory; auto chooses by rows_about."
     ),
 ]
 SeparatorOption = Annotated[
@@ -85,12 +85,14 @@ SeparatorOption = Annotated[
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the release.")]
 RehearsalOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Save the rehearsal here, marked as not private."),
+    typer.Option(metavar="DIR", help="Save the rehearsal in this folder, marked as not private."),
 ]
 RowsOption = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="How many synthetic rows; by default rows_about of the schema.", min=0
+        metavar="N",
+        help="The number of synthetic rows; by default rows_about of the schema.",
+        min=0,
     ),
 ]
 LedgerOption = Annotated[
@@ -100,7 +102,8 @@ LedgerOption = Annotated[
 KeyOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="PATH", help="The private key that signs; by default yours, if there is one."
+        metavar="PATH",
+        help="The private key that signs the release; by default your own, if there is one.",
     ),
 ]
 ReportOption = Annotated[bool, typer.Option(help="Add report.html to the release.")]
@@ -127,7 +130,7 @@ def schema_path(schema: Path | None, file: Path | None, *, kind: str) -> Path:
     if schema is not None:
         return schema
     if file is None:
-        raise Refusal(ExitCode.USAGE, "no schema is named; add --schema FILE.schema.toml")
+        raise Refusal(ExitCode.USAGE, "no schema is given; add --schema FILE.schema.toml")
     beside = file.with_name(f"{file.name.split('.')[0]}.schema.toml")
     if not beside.is_file():
         # Only the schema of a table is drafted from the data.
@@ -135,7 +138,7 @@ def schema_path(schema: Path | None, file: Path | None, *, kind: str) -> Path:
         raise Refusal(
             ExitCode.USAGE,
             f"there is no schema {beside}; make one with `sfumato {kind} schema {from_data}--out "
-            f"{beside}`, or name another with --schema",
+            f"{beside}`, or give another with --schema",
         )
     return beside
 

@@ -15,12 +15,12 @@ DEFAULT = "points.PrivTree"
 POINTS = Kind(
     name="points",
     methods=methods_for("points"),
-    method_help="How the points are released; privtree by default.",
+    method_help="The release method; privtree by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=points_schema.SchemaOptions,
     reading=points_schema.ReadingOptions,
     file="The private points: CSV (.gz, .xz) or Parquet.",
-    unread="The private points; they are not read, only their schema beside is.",
+    unread="The private points; not read: only the schema beside the file is.",
     read_public=points_schema.read_public,
     read_private=points_schema.read_private,
     help=(

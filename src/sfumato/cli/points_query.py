@@ -50,15 +50,15 @@ def query(
         list[str] | None,
         typer.Option(
             metavar="LOW:HIGH,…",
-            help="A box, one interval for each axis, as in 4.3:4.5,52:52.2; a colon alone stands "
-            "for the whole axis. Repeat for more.",
+            help="A box, with one interval per axis, as in 4.3:4.5,52:52.2; a colon alone is the "
+            "whole axis. Repeat for more.",
         ),
     ] = None,
     boxes: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A CSV file of boxes, with the columns NAME_from and NAME_to for each axis.",
+            help="A CSV file of boxes, with the columns NAME_from and NAME_to per axis.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -68,13 +68,13 @@ def query(
         from sfumato.spatial.histogram import SpatialHistogram
 
         made: SpatialHistogram = load_release(
-            screen, release, SpatialHistogram, "only a release of points can be asked for boxes"
+            screen, release, SpatialHistogram, "counts in boxes need a release of points"
         )
         asked = [_parse_box(text, made) for text in box or ()]
         if boxes is not None:
             asked += _read_boxes(boxes, made)
         if not asked:
-            raise Refusal(ExitCode.USAGE, "name a box with --box, or a file of boxes with --boxes")
+            raise Refusal(ExitCode.USAGE, "give a box with --box, or a file of boxes with --boxes")
         counts = made.count(asked).tolist()
         margins = noise_margins(made, asked)
         outside = _outside(made, asked)
@@ -93,8 +93,7 @@ def _parse_box(text: str, made: SpatialHistogram) -> Box:
     if len(parts) != len(names):
         raise Refusal(
             ExitCode.USAGE,
-            f"--box: a box has one interval LOW:HIGH for each axis, {', '.join(names)}; "
-            f"got {len(parts)}",
+            f"--box needs one interval LOW:HIGH per axis, {', '.join(names)}; got {len(parts)}",
         )
     return tuple(
         pair if part.strip() == ":" else interval(part, "--box")
@@ -149,8 +148,8 @@ def _outside(made: SpatialHistogram, asked: list[Box]) -> str | None:
     if len(beyond) > 1:
         which = f"{len(beyond)} boxes, the first of them box {beyond[0]}, go"
     return (
-        f"{which} beyond the declared bounds ({declared}), outside of which nothing was "
-        "counted: the count is that of the part within"
+        f"{which} beyond the declared bounds ({declared}): only the part within the bounds is "
+        "counted"
     )
 
 
@@ -193,12 +192,12 @@ def _show(
     print_table(console, head, rows, right=(axes, axes + 1))
     even = "Within a cell of the release, points are assumed to be spread evenly."
     words = (
-        f"The noise on the count of one cell has a standard deviation of about "
-        f"{made.deviation:,.4g}; that of a sum is not known exactly, because counts were made to "
-        f"agree with each other. {even}"
+        "The noise on the count of one cell has a standard deviation of about "
+        f"{made.deviation:,.4g}; the error of a sum is not known exactly, because the counts were "
+        f"made consistent. {even}"
     )
     if any(margin is not None for margin in margins):
-        words = f"19 times in 20 the noise on a count is no larger than stated. {even}"
+        words = f"The noise on a count is within the stated margin 19 times in 20. {even}"
     console.print(words, style="dim", soft_wrap=not console.is_terminal)
 
 
@@ -250,7 +249,7 @@ def draw(
 
         refuse_unwritable(out, ENDINGS)
         made: SpatialHistogram = load_release(
-            screen, release, SpatialHistogram, "only a release of points has a map"
+            screen, release, SpatialHistogram, "a map needs a release of points"
         )
         with screen.working("drawing"):
             _write_map(made, out)
@@ -280,7 +279,7 @@ def evaluate(
     release: ReleaseArgument,
     schema: OwnSchemaOption = None,
     queries: Annotated[
-        int, typer.Option(help="How many random boxes of each size to count.", min=1)
+        int, typer.Option(help="The number of random boxes per size.", min=1)
     ] = 1000,
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
@@ -292,7 +291,7 @@ def evaluate(
         from sfumato.spatial.histogram import SpatialHistogram
 
         made: SpatialHistogram = load_release(
-            screen, release, SpatialHistogram, "only a release of points is compared with points"
+            screen, release, SpatialHistogram, "this comparison needs a release of points"
         )
         declared = made.public if schema is None else read_declared(schema)
         points = read_points_as(screen, file, declared, engine, separator)
@@ -322,8 +321,8 @@ def _show_evaluation(console: Console, outcome: PointsEvaluation) -> None:
     head = ("boxes", "share of the domain", "average error", "relative", "median")
     print_table(console, head, rows)
     console.print(
-        "Relative errors are percentages of the true count, or of a thousandth of all points "
-        "where that is more.",
+        "Relative errors are percentages of the true count, or of 0.1 % of all points if that is "
+        "larger.",
         style="dim",
         soft_wrap=not console.is_terminal,
     )

@@ -58,8 +58,8 @@ def schema(
         list[str],
         typer.Option(
             metavar="NAME=LOW:HIGH",
-            help="A column that is an axis, with bounds that are public knowledge; repeat for "
-            "more. The longitude comes first, then the latitude.",
+            help="A column used as an axis, with bounds that are public knowledge; repeat for "
+            "more. Give the longitude before the latitude.",
         ),
     ],
     unit: Annotated[
@@ -71,18 +71,20 @@ def schema(
     ],
     person: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The column that says whose point it is."),
+        typer.Option(metavar="COLUMN", help="The column that identifies the person."),
     ] = None,
     max_points: Annotated[
         int | None,
-        typer.Option(metavar="M", help="How many points of one person are used.", min=1),
+        typer.Option(metavar="M", help="The most points used per person.", min=1),
     ] = None,
     geographic: Annotated[
         bool, typer.Option("--geographic", help="The first axes are longitude and latitude.")
     ] = False,
     outside: Annotated[
         OutsideChoice,
-        typer.Option(help="Points outside the bounds are an error, moved to them, or left out."),
+        typer.Option(
+            help=("Points outside the bounds: refuse them, move them to the bounds, or drop them.")
+        ),
     ] = OutsideChoice.REFUSE,
     relation: RelationOption = RelationChoice.ADD_REMOVE,
     rows_about: RowsAboutOption = None,
@@ -142,8 +144,8 @@ def _public(
 
     if facts["unit"] == "person" and (facts["person"] is None or max_points is None):
         raise ValueError(
-            'unit "person" needs a bound: person names the column that says whose point it is, '
-            "and max_points how many points of one person are used"
+            'unit "person" needs a bound: set person to the column that identifies the person, '
+            "and max_points to the most points used per person"
         )
     return PointsPublic(
         bounds=tuple(axes.values()),
@@ -178,12 +180,12 @@ def read_declared(path: Path) -> PointsPublic:
     if not isinstance(axes, dict) or not all(_is_pair(pair) for pair in axes.values()):
         raise Refusal(
             ExitCode.DATA,
-            f"{path.name}: [axes] names every axis with its bounds, as in longitude = [-180, 180]",
+            f"{path.name}: [axes] must give every axis its bounds, as in longitude = [-180, 180]",
         )
     if "unit" not in facts:
         raise Refusal(
             ExitCode.DATA,
-            f"{path.name}: [points] must say the unit: can one person have several points? No: "
+            f"{path.name}: [points] must state the unit: can one person have several points? No: "
             'unit = "point". Yes: unit = "person", with person and max_points',
         )
     told: dict[str, Any] = {

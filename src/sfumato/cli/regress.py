@@ -42,15 +42,15 @@ class RegressParameters:
     """What is explained, and how a class of it is named."""
 
     target: Annotated[
-        str, typer.Option(metavar="NAME", help="The column that is explained by the others.")
+        str, typer.Option(metavar="NAME", help="The column to predict from the others.")
     ]
     delta: DeltaOption = None
     positive: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VALUE",
-            help="A value of the target to tell from the others, which makes the model logistic; "
-            "repeat for more.",
+            help="A value of the target that counts as positive; makes the model logistic. Repeat "
+            "for more.",
         ),
     ] = None
 
@@ -105,26 +105,26 @@ def _show_coefficients(console: Console, made: RegressionModel) -> None:
 REGRESS = Kind(
     name="regress",
     methods={command_name(name): name for name in REGRESSIONS if name not in BESIDES},
-    method_help=f"How the model is fitted; {command_name(DEFAULT)} by default, and "
+    method_help=f"The fitting method; {command_name(DEFAULT)} by default, and "
     f"{command_name(LOGISTIC)} with --positive.",
     recipe=Recipe(default=_default, parameters=RegressParameters, read=_read),
     options=table_schema.SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",
-    unread="The private table; it is not read, only its schema beside it is.",
+    unread="The private table; not read: only the schema beside the file is.",
     read_public=partial(table_schema.read_public, finely=True),
     read_private=partial(table_schema.read_private, finely=True),
     help=(
         "Show the privacy loss and the noise of a model. Reads the schema only.",
         "Fit a model to synthetic data of the same shape. Free: no private data are read.",
-        "Release a regression of one column by the others: book the loss, fit with noise, save.",
+        "Release a regression of one column on the others: book the loss, fit with noise, save.",
     ),
     verb="fit",
     figures=_show_coefficients,
 )
 
 app = typer.Typer(
-    help="Regressions: plan, rehearse and fit a model of one column by the others, and predict.",
+    help="Regressions: plan, rehearse and fit a model of one column on the others, and predict.",
     epilog=EPILOG,
     no_args_is_help=True,
 )

@@ -40,7 +40,7 @@ def predict(
         Path,
         typer.Argument(
             metavar="ROWS",
-            help="The rows to predict: CSV (.gz, .xz) or Parquet, with the columns that explain.",
+            help="The rows to predict: CSV (.gz, .xz) or Parquet, with the columns of the model.",
         ),
     ],
     out: Annotated[
@@ -55,8 +55,8 @@ def predict(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Add intervals that hold this share of the targets, such as 0.95; for models "
-            "that know their own uncertainty.",
+            help="Add intervals that contain this share of the targets, such as 0.95; only for "
+            "models with a known uncertainty.",
         ),
     ] = None,
     separator: SeparatorOption = None,
@@ -70,7 +70,7 @@ def predict(
         if out is not None and out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; choose another file with --out")
         made: RegressionModel = load_release(
-            screen, release, RegressionModel, "only a regression predicts"
+            screen, release, RegressionModel, "predictions need a release of a regression"
         )
         with screen.working("predicting"):
             frame = _read(made, rows, separator)
@@ -99,7 +99,7 @@ def _read(made: RegressionModel, path: Path, separator: str | None) -> pl.DataFr
     if len(set(names)) != len(names):
         raise DataError(
             Problem(
-                wrong="the table has several columns of one name",
+                wrong="the table has several columns with the same name",
                 remedy="Give every column a name of its own.",
             )
         )
@@ -131,7 +131,7 @@ def _round(values: NDArray[Any]) -> Any:
 def _refuse_taken_names(frame: pl.DataFrame, found: pl.DataFrame) -> None:
     taken = sorted(set(frame.columns) & set(found.columns))
     if taken:
-        raise Refusal(ExitCode.DATA, f"the rows have a column {taken[0]!r} already; rename it")
+        raise Refusal(ExitCode.DATA, f"the rows already have a column {taken[0]!r}; rename it")
 
 
 def _write(frame: pl.DataFrame, out: Path) -> None:
@@ -163,7 +163,7 @@ def evaluate(
         from sfumato.regression.model import RegressionModel
 
         made: RegressionModel = load_release(
-            screen, release, RegressionModel, "only regressions are compared with rows here"
+            screen, release, RegressionModel, "this comparison needs a release of a regression"
         )
         table = read_declared(screen, file, made.public.schema, engine, separator)
         with screen.working("comparing"):
@@ -184,14 +184,16 @@ def show_errors(console: Console, outcome: NumberErrors | ClassErrors) -> None:
 def _number_lines(outcome: NumberErrors) -> list[str]:
     lines = [
         f"Predicting {outcome.target} for {outcome.rows:,} private rows: off by "
-        f"{outcome.error:,.4g} (root mean square) and {outcome.absolute_error:,.4g} on average; "
+        f"{outcome.error:,.4g} (root mean square) or {outcome.absolute_error:,.4g} on average; "
         f"guessing the mean is off by {outcome.guess_error:,.4g}, the best model of its kind, "
         f"without noise, by {outcome.private_error:,.4g}.",
         f"It explains {100 * outcome.explained:.1f} % of the variance; ranks of predictions and "
         f"truth have a correlation of {outcome.spearman:.3f}.",
     ]
     if outcome.covered is not None:
-        lines.append(f"Of its 95 % intervals {100 * outcome.covered:.1f} % hold the truth.")
+        lines.append(
+            f"The 95 % intervals contain the truth for {100 * outcome.covered:.1f} % of the rows."
+        )
     return lines
 
 

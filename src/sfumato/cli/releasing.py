@@ -150,8 +150,8 @@ def open_ledger(screen: Screen, path: Path | None) -> Ledger | None:
     if unsaved:
         numbers = ", ".join(entry.reference for entry in unsaved)
         screen.note(
-            f"Paid for and never saved: {numbers}. `sfumato ledger recover {ledger.path}` lists "
-            "and saves them without the data."
+            f"Booked but never saved: {numbers}. `sfumato ledger recover {ledger.path}` lists and "
+            "saves them without the data."
         )
     return ledger
 

@@ -11,7 +11,7 @@ from sfumato.cli.screen import JsonOption, answering
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder.")],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The file to write; by default report.html in DIR."),

@@ -55,7 +55,7 @@ def section(
     found = document.get(name)
     if not isinstance(found, dict):
         others = [kind for kind in KINDS if kind in document and kind != name]
-        told = f"; it is about {others[0]}" if others else ""
+        told = f"; this file describes {others[0]}" if others else ""
         raise Refusal(ExitCode.DATA, f"{path.name}: the section [{name}] is missing{told}")
     allowed = list(known)
     unknown = [key for key in found if key not in allowed]
@@ -74,7 +74,7 @@ def refuse_others(path: Path, document: Mapping[str, Any], known: Iterable[str])
     if unknown:
         raise Refusal(
             ExitCode.DATA,
-            f"{path.name}: there is no section {unknown[0]!r}; there may be "
+            f"{path.name}: unknown section {unknown[0]!r}; allowed are "
             f"{', '.join(f'[{name}]' for name in allowed)}",
         )
 

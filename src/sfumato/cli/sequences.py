@@ -15,12 +15,12 @@ DEFAULT = "sequences.SuffixTree"
 SEQUENCES = Kind(
     name="sequences",
     methods=methods_for("sequences"),
-    method_help="How the sequences are released; suffixtree by default.",
+    method_help="The release method; suffixtree by default.",
     recipe=Recipe(default=lambda typed: DEFAULT),
     options=sequences_schema.SchemaOptions,
     reading=sequences_schema.ReadingOptions,
     file="The private sequences, one per line: plain text, .gz or .xz.",
-    unread="The private sequences; they are not read, only their schema beside is.",
+    unread="The private sequences; not read: only the schema beside the file is.",
     read_public=sequences_schema.read_public,
     read_private=sequences_schema.read_private,
     help=(

@@ -58,7 +58,7 @@ SymbolSeparatorOption = Annotated[
 ]
 SkipLinesOption = Annotated[
     int,
-    typer.Option(metavar="N", help="How many lines at the head of FILE to skip.", min=0),
+    typer.Option(metavar="N", help="The number of lines to skip at the start of FILE.", min=0),
 ]
 
 
@@ -67,7 +67,7 @@ def schema(
         SequenceUnit,
         typer.Option(
             help="Can one person have several sequences? No: sequence. Yes: person, with "
-            "--max-sequences; the first field of each line then says whose it is."
+            "--max-sequences; the first field of each line is then the person's identifier."
         ),
     ],
     alphabet: Annotated[
@@ -82,7 +82,7 @@ def schema(
     ] = None,
     max_sequences: Annotated[
         int | None,
-        typer.Option(metavar="M", help="How many sequences of one person are used.", min=1),
+        typer.Option(metavar="M", help="The most sequences used per person.", min=1),
     ] = None,
     relation: RelationOption = RelationChoice.ADD_REMOVE,
     rows_about: RowsAboutOption = None,
@@ -102,7 +102,7 @@ def schema(
 def _symbols(text: str | None, path: Path | None) -> tuple[str, ...]:
     """Return the symbols that options name, or a file lists one per line."""
     if (text is None) == (path is None):
-        raise Refusal(ExitCode.USAGE, "name the symbols with --alphabet, or with --alphabet-file")
+        raise Refusal(ExitCode.USAGE, "give the symbols with --alphabet or --alphabet-file")
     if text is not None:
         return parse_names(text, what="symbols", example='left,"up, then down"')
     assert path is not None
@@ -116,8 +116,8 @@ def _public(*, max_sequences: int | None, alphabet: Any, **facts: Any) -> Sequen
     bounded = facts["unit"] == "person"
     if bounded and max_sequences is None:
         raise ValueError(
-            'unit "person" needs a bound: say with max_sequences how many sequences of one person '
-            "are used; the first field of each line then says whose it is"
+            'unit "person" needs a bound: set max_sequences to the most sequences used per person; '
+            "the first field of each line is then the person's identifier"
         )
     if not bounded and max_sequences is not None:
         raise ValueError('max_sequences needs unit "person"')
@@ -148,7 +148,7 @@ def read_declared(path: Path) -> SequencesPublic:
     if "unit" not in facts:
         raise Refusal(
             ExitCode.DATA,
-            f"{path.name}: [sequences] must say the unit: can one person have several sequences? "
+            f"{path.name}: [sequences] must state the unit: can one person have several sequences? "
             'No: unit = "sequence". Yes: unit = "person", with max_sequences',
         )
     if not isinstance(facts.get("alphabet"), list):

@@ -40,7 +40,8 @@ Counted = list[tuple[tuple["Symbol", ...], float | None]]
 def top(
     release: ReleaseArgument,
     number: Annotated[
-        int, typer.Option("-k", "--number", metavar="K", help="How many strings.", min=1)
+        int,
+        typer.Option("-k", "--number", metavar="K", help="The number of strings to list.", min=1),
     ] = 20,
     length: Annotated[
         int | None,
@@ -57,7 +58,7 @@ def top(
             screen,
             release,
             (SequenceModel, FrequentStrings),
-            "only a release of sequences has frequent strings",
+            "frequent strings need a release of sequences",
         )
         with screen.working("looking for frequent strings"):
             found = _frequent(made, number, length)
@@ -72,7 +73,7 @@ def sample(
     rows: Annotated[
         int | None,
         typer.Option(
-            help="How many sequences; by default as many as the release estimates.", min=0
+            help="The number of sequences; by default the number that the release estimates.", min=0
         ),
     ] = None,
     out: Annotated[
@@ -83,7 +84,7 @@ def sample(
         str, typer.Option(metavar="CHAR", help="The separator of symbols; a blank by default.")
     ] = " ",
     seed: Annotated[
-        int | None, typer.Option(help="A seed, to draw the same sequences again.", min=0)
+        int | None, typer.Option(help="A seed that makes the sequences repeatable.", min=0)
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,7 +95,10 @@ def sample(
 
         _refuse_folder(out)
         made: SequenceModel = load_release(
-            screen, release, SequenceModel, "only a model of sequences can be drawn from"
+            screen,
+            release,
+            SequenceModel,
+            "sequences can be drawn only from a release that is a model of sequences",
         )
         _refuse_separator(made.public, separator)
         generator = None if seed is None else noise.generator(seed)
@@ -123,7 +127,7 @@ def _show(console: Console, public: SequencesPublic, found: Counted) -> None:
         rows.append((str(place), text, "—" if count is None else f"{count:,.1f}"))
     print_table(console, ("", "string", "occurs about"), rows, right=(0, 2))
     if any(count is None for _, count in found):
-        console.print("How often they occur is not part of this release.", style="dim")
+        console.print("This release holds no frequencies.", style="dim")
 
 
 def _refuse_folder(out: Path | None) -> None:
@@ -136,7 +140,7 @@ def _refuse_folder(out: Path | None) -> None:
 def _refuse_separator(public: SequencesPublic, separator: str) -> None:
     """Refuse a separator that stands inside symbols, so that lines could not be read again."""
     if len(separator) != 1 or separator in "\r\n":
-        raise Refusal(ExitCode.USAGE, "--separator is one character, and no line break")
+        raise Refusal(ExitCode.USAGE, "--separator must be one character, and not a line break")
     if any(separator in str(symbol) for symbol in public.alphabet):
         raise Refusal(ExitCode.USAGE, f"a symbol holds {separator!r}; choose another --separator")
 
@@ -184,7 +188,7 @@ def evaluate(
             screen,
             release,
             (SequenceModel, FrequentStrings),
-            "only a release of sequences is compared with sequences",
+            "this comparison needs a release of sequences",
         )
         declared = made.public if schema is None else read_declared(schema)
         sequences = read_sequences_as(screen, file, declared, separator, skip_lines)
@@ -224,7 +228,7 @@ def _show_evaluation(console: Console, outcome: SequenceEvaluation) -> None:
         )
     if outcome.length_distance is not None:
         console.print(
-            f"Lengths of sequences: {100 * outcome.length_distance:.2f} % would have to be of "
-            "another length for their distribution to be the true one.",
+            f"Lengths of sequences: {100 * outcome.length_distance:.2f} % of the sequences would "
+            "have to change their length to match the true distribution.",
             soft_wrap=wrap,
         )

@@ -77,7 +77,10 @@ def _read(typed: dict[str, Any], public: TablePublic, method: str) -> dict[str, 
 def _name_tables(given: dict[str, Any], public: TablePublic) -> dict[str, Any]:
     """Return the tables of counts that options name, or how many columns each is to have."""
     if "tables" in given and given.keys() & {"ways", "columns"}:
-        raise Refusal(ExitCode.USAGE, "name the tables with --table, or all with --ways")
+        raise Refusal(
+            ExitCode.USAGE,
+            "give the tables with --table COLUMNS, or all of one size with --ways NUMBER",
+        )
     if "columns" not in given:
         return given
     names, ways = given.pop("columns"), given.pop("ways", 2)
@@ -90,13 +93,13 @@ TABLE = Kind(
     name="table",
     # Questions and regressions have commands of their own.
     methods=methods_for("table", besides=("table.Questions", *REGRESSIONS)),
-    method_help="How the table is released; synthesizer unless --table, --ways or --columns name "
-    "tables of counts, which means marginals.",
+    method_help="The release method; synthesizer by default, or marginals with --table, --ways or "
+    "--columns.",
     recipe=Recipe(default=_default, parameters=TableParameters, read=_read),
     options=table_schema.SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",
-    unread="The private table; it is not read, only its schema beside it is.",
+    unread="The private table; not read: only the schema beside the file is.",
     read_public=table_schema.read_public,
     read_private=table_schema.read_private,
     help=(
@@ -108,7 +111,7 @@ TABLE = Kind(
 )
 
 app = typer.Typer(
-    help="Tables: draft a schema, plan, rehearse, release, draw, ask and evaluate.",
+    help="Tables: draft a schema, plan, rehearse, release, draw, query and evaluate.",
     epilog=EPILOG,
     no_args_is_help=True,
 )

@@ -40,20 +40,24 @@ def ask(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="A question such as 'sex = f; age = [60, 70) | [70, 80)'; repeat for more. "
-            "Without any, a prompt asks for them one by one.",
+            help="A counting question such as 'sex = f; age = [60, 70) | [70, 80)'; repeat for "
+            "more. By default questions are entered at a prompt.",
         ),
     ] = None,
     questions: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="How many questions may be asked; each gets an equal share."
+            metavar="N",
+            help="The most questions answered; each gets an equal share of the privacy loss.",
         ),
     ] = None,
     schema: SchemaOption = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="The ledger in which the whole loss is booked at once."),
+        typer.Option(
+            metavar="PATH",
+            help="The ledger, where the loss of all questions is booked at the start.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Save all answers as a release.")
@@ -107,8 +111,8 @@ def parse(text: str) -> dict[str, list[str]]:
         name, equals, values = part.partition("=")
         if not equals or name.strip() in parsed:
             raise ValueError(
-                "a question names each column once, with the values it accepts: "
-                "sex = f; age = [60, 70) | [70, 80)"
+                "a question must list each column once with its accepted values, as in: sex = f; "
+                "age = [60, 70) | [70, 80)"
             )
         parsed[name.strip()] = [value.strip() for value in values.split("|")]
     return parsed
@@ -122,7 +126,9 @@ def _parse_json(text: str) -> dict[str, list[str]]:
     parsed = {name: [v] if isinstance(v, str) else v for name, v in document.items()}
     for values in parsed.values():
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ValueError('in a JSON question each column has a text or a list: {"sex": ["f"]}')
+            raise ValueError(
+                'in a JSON question each column needs a text or a list, as in {"sex": ["f"]}'
+            )
     return parsed
 
 
@@ -131,7 +137,8 @@ def _ready(method: Questions, public: TablePublic, texts: list[str]) -> list[dic
     method.check(public)
     if len(texts) > method.questions:
         raise Refusal(
-            ExitCode.USAGE, f"{len(texts)} questions were given and {method.questions} are allowed"
+            ExitCode.USAGE,
+            f"{len(texts)} questions were given; at most {method.questions} are allowed",
         )
     ready = [parse(text) for text in texts]
     for item in ready:

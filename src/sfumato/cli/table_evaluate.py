@@ -38,14 +38,14 @@ def evaluate(
         int, typer.Option(help="Compare all tables of up to this many columns.", min=1, max=4)
     ] = 2,
     queries: Annotated[
-        int, typer.Option(help="How many random ranges of ordered columns to count.", min=0)
+        int, typer.Option(help="The number of random ranges of ordered columns to compare.", min=0)
     ] = 1000,
     predict: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Columns to predict from all others, as sex,income, with rules learnt from the "
-            "synthetic rows.",
+            help="Columns to predict from all others with rules learnt from the synthetic rows, "
+            "as sex,income.",
         ),
     ] = None,
     engine: EngineOption = EngineChoice.AUTO,
@@ -92,8 +92,8 @@ def _comparison(
             ), _show_evaluation
     raise Refusal(
         ExitCode.USAGE,
-        "tables, synthetic rows, classifiers and regressions can be compared; "
-        f"{folder} holds {made.kind}",
+        f"only tables, synthetic rows, classifiers and regressions can be compared; {folder} "
+        f"holds {made.kind}",
     )
 
 
@@ -116,8 +116,8 @@ def _show_evaluation(console: Console, evaluation: Evaluation) -> None:
     for line in _further_lines(evaluation):
         console.print(line, soft_wrap=not console.is_terminal)
     console.print(
-        "Total variation distance: the share of rows that would have to move for the released "
-        "table to be the true one.",
+        "Total variation distance: the share of rows that would have to move to turn the released "
+        "table into the true one.",
         style="dim",
         soft_wrap=not console.is_terminal,
     )
@@ -127,8 +127,8 @@ def _show_mistakes(console: Console, outcome: Mistakes) -> None:
     """Print how often a released rule is wrong."""
     console.print(
         f"Predicting {outcome.target} for {outcome.rows:,} private rows: "
-        f"{100 * outcome.error:.1f} % wrong, {100 * outcome.majority_error:.1f} % by guessing what "
-        "is more frequent.",
+        f"{100 * outcome.error:.1f} % wrong, {100 * outcome.majority_error:.1f} % by always "
+        "guessing the most frequent value.",
         soft_wrap=not console.is_terminal,
     )
 
@@ -146,9 +146,9 @@ def _further_lines(evaluation: Evaluation) -> list[str]:
     ranges = evaluation.ranges
     if ranges is not None and ranges.average is not None and ranges.median is not None:
         lines.append(
-            f"Counts of {len(ranges.queries):,} random ranges: off by {100 * ranges.average:.1f} % "
-            f"on average (median {100 * ranges.median:.1f} %), as a percentage of the true count, "
-            "or of a thousandth of all rows where that is more."
+            f"Counts of {len(ranges.queries):,} random ranges: off by {100 * ranges.average:.1f} "
+            f"% on average (median {100 * ranges.median:.1f} %), as a percentage of the true "
+            "count, or of 0.1 % of all rows if that is larger."
         )
     lines += [
         f"Predicting {item.target} for {item.rows:,} private rows: {100 * item.error:.1f} % wrong "

@@ -34,7 +34,7 @@ def network(
         from sfumato.tabular.synthetic import SyntheticTable
 
         made: SyntheticTable = load_release(
-            screen, release, SyntheticTable, "only a synthetic table has a network"
+            screen, release, SyntheticTable, "a network needs a release of a synthetic table"
         )
         if out is not None:
             save_picture(made.plot(), out)
@@ -69,7 +69,7 @@ def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
     _show_parts(console, made)
     if made.alone:
         listed = ", ".join(names[column] for column in made.alone)
-        console.print(f"Standing alone: {listed}", soft_wrap=True)
+        console.print(f"Independent of all others: {listed}", soft_wrap=True)
     if found:
         head = ("given", "column") if directed else ("column", "column")
         rows = [
@@ -80,9 +80,9 @@ def _show(console: Console, made: SyntheticTable, out: Path | None) -> None:
             )
             for join in found[:MOST_SHOWN]
         ]
-        print_table(console, (*head, "tell about each other (nats)"), rows)
+        print_table(console, (*head, "mutual information (nats)"), rows)
         if len(found) > MOST_SHOWN:
-            console.print(f"{len(found) - MOST_SHOWN} more pairs tell less.")
+            console.print(f"{len(found) - MOST_SHOWN} more pairs have less mutual information.")
     if out is not None:
         console.print(f"Drawn in {out}", soft_wrap=True)
 

@@ -49,10 +49,10 @@ def schema(
         ),
     ] = None,
     person: Annotated[
-        str | None, typer.Option(help="The column that says whose row it is, if unit is person.")
+        str | None, typer.Option(help="The column that identifies the person, if unit is person.")
     ] = None,
     max_rows: Annotated[
-        int | None, typer.Option(help="How many rows of one person are used, if unit is person.")
+        int | None, typer.Option(help="The most rows used per person, if unit is person.")
     ] = None,
     rows_about: Annotated[
         int | None, typer.Option(help="A public estimate of the number of rows, for plans.")
@@ -94,8 +94,8 @@ def _refuse_other_separator(file: Path, separator: str | None) -> None:
         given = "$'\\t'" if mark == "\t" else f"'{mark}'"
         raise Refusal(
             ExitCode.DATA,
-            f"the first line of {file.name} is a single name with {shown} in it. If that stands "
-            f"between two fields, add --separator {given}, here and to later commands",
+            f"the first line of {file.name} is a single name that contains {shown}. If this is "
+            f"the separator, add --separator {given}, here and to later commands",
         )
 
 
@@ -103,8 +103,8 @@ def _ask_unit(person: str | None) -> tuple[str, str | None, int | None]:
     """Ask the first question on the terminal."""
     if not typer.confirm(QUESTION, err=True):
         return "row", None, None
-    column = person or typer.prompt("Which column says whose row it is?", err=True)
-    return "person", column, typer.prompt("How many rows of one person to use", type=int, err=True)
+    column = person or typer.prompt("Which column identifies the person?", err=True)
+    return "person", column, typer.prompt("How many rows to use per person", type=int, err=True)
 
 
 def _complete(
@@ -121,7 +121,7 @@ def _complete(
     columns = tuple(column for column in draft.columns if column.name != person)
     if person is not None and person not in {*draft.names, *draft.left_out}:
         known = ", ".join([*draft.names, *draft.left_out])
-        raise Refusal(ExitCode.USAGE, f"there is no column {person!r}; there are {known}")
+        raise Refusal(ExitCode.USAGE, f"there is no column {person!r}; the columns are {known}")
     return replace(
         draft,
         columns=columns,
@@ -138,8 +138,8 @@ def _advise(screen: Screen, draft: Schema, out: Path | None) -> None:
     if draft.unit is None:
         screen.note(f"First question: {QUESTION} Answer it in [table] of the schema.", "bold")
     screen.note(
-        f"A draft made from the data: {len(draft.inferred)} columns carry values read off them. "
-        "Replace what is not public knowledge, then set confirmed = true."
+        f"A draft made from the data: {len(draft.inferred)} columns have domains inferred from "
+        "the data. Replace what is not public knowledge, then set confirmed = true."
     )
     _warn_of_formulas(screen, draft)
     if draft.left_out:
@@ -157,9 +157,9 @@ def _warn_of_formulas(screen: Screen, draft: Schema) -> None:
     ]
     if risky:
         screen.note(
-            f"Careful: of {', '.join(risky)}, the name or a label begins with =, +, -, @ or a tab. "
-            "Released files keep it as it is, and a spreadsheet that opens them may run it as a "
-            "formula; give it another name in the data and in the schema.",
+            f"Warning: in {', '.join(risky)}, the name or a label begins with =, +, -, @ or a "
+            "tab. Released files keep it unchanged, and a spreadsheet may run it as a formula. "
+            "Rename it in the data and in the schema.",
             "bold yellow",
         )
 

@@ -12,7 +12,7 @@ from sfumato.cli.screen import JsonOption, answering, write_json
 
 
 def verify(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the release.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder.")],
     key: Annotated[
         Path | None,
         typer.Option(

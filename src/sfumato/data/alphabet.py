@@ -42,8 +42,8 @@ def _plain(symbol: Any) -> Symbol:
         text = str(symbol)
         if not text or any(mark in text for mark in "\r\n\0"):
             raise ValueError(
-                "a symbol of the alphabet must have a character and no line break; got "
-                f"{briefly(text)}; write text without either"
+                "a symbol of the alphabet must be text that is not empty and has no line break; "
+                f"got {briefly(text)}"
             )
         if not text.isascii() and text.encode("utf-8", "ignore").decode() != text:
             raise ValueError(
@@ -83,8 +83,8 @@ class Alphabet:
             symbols = symbols.to_list()
         if isinstance(symbols, bytes | Mapping | Set) or not isinstance(symbols, Iterable):
             raise ValueError(
-                "an alphabet is a list of symbols in a fixed order, or a text whose characters are "
-                f"the symbols; got {type(symbols).__name__}"
+                "an alphabet must be a list of symbols in a fixed order, or a text whose "
+                f"characters are the symbols; got {type(symbols).__name__}"
             )
         return cls(tuple(symbols))
 
@@ -92,17 +92,19 @@ class Alphabet:
         object.__setattr__(self, "symbols", tuple(_plain(symbol) for symbol in self.symbols))
         if not 1 <= len(self.symbols) <= MOST_SYMBOLS:
             raise ValueError(
-                f"an alphabet has 1 to {MOST_SYMBOLS} symbols; got {len(self.symbols)}; list every "
-                "symbol that may occur"
+                f"an alphabet must have 1 to {MOST_SYMBOLS} symbols; got {len(self.symbols)}; "
+                "list every symbol that may occur"
             )
         if len({type(symbol) for symbol in self.symbols}) > 1:
             raise ValueError(
-                "the symbols of an alphabet are all text or all whole numbers; got both; write all "
-                "of them as text"
+                "the symbols of an alphabet must be all text or all whole numbers; got both; "
+                "write all of them as text"
             )
         if len(self.codes) < len(self.symbols):
             twice = next(s for n, s in enumerate(self.symbols) if self.codes[s] != n)
-            raise ValueError(f"an alphabet names each symbol once; {briefly(twice)} is there twice")
+            raise ValueError(
+                f"an alphabet must list each symbol once; {briefly(twice)} is listed twice"
+            )
 
     def __len__(self) -> int:
         return len(self.symbols)

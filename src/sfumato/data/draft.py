@@ -51,9 +51,9 @@ def draft(source: Any, separator: str | None = None) -> Schema:
     if file is not None and not file.fits_memory:
         raise DataError(
             Problem(
-                wrong=f"{file.path.name} is too large for a draft, which reads all of it into "
-                "memory",
-                remedy="Draft from a frame with a part of its rows and correct the domains, or "
+                wrong=f"{file.path.name} is too large to draft a schema from: drafting reads the "
+                "whole file into memory",
+                remedy="Draft from a frame with some of its rows and correct the domains, or "
                 "write the schema by hand.",
             )
         )
@@ -72,7 +72,7 @@ def draft(source: Any, separator: str | None = None) -> Schema:
     if not columns:
         raise DataError(
             Problem(
-                wrong="no column has few enough different values for a draft",
+                wrong="every column has too many different values for a draft",
                 remedy="Write the schema by hand, with public categories or bins.",
             )
         )

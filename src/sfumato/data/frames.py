@@ -48,8 +48,8 @@ def require_order(source: Any) -> None:
         return
     raise DataError(
         Problem(
-            wrong="contributions are bounded by keeping the first rows of each person, and a "
-            "query without a fixed order may keep other rows on each run",
+            wrong="the first rows of each person are used, and a query without a fixed order may "
+            "return other rows on each run",
             remedy=remedy,
         )
     )
@@ -75,15 +75,15 @@ def _wrap_frame(source: Any) -> Any:
     except TypeError:
         pass
     raise TypeError(
-        "a table is made from a pandas, Polars or PyArrow frame or a DuckDB relation; "
-        f"got {type(source).__name__}; a file is read with read_table"
+        "a table needs a pandas, Polars or PyArrow frame or a DuckDB relation; got "
+        f"{type(source).__name__}; read a file with read_table(path, schema=…)"
     )
 
 
 def _query_failed() -> Problem:
     return Problem(
         wrong="the lazy frame could not be computed",
-        remedy="Collect it by itself to see why; the message may quote the data.",
+        remedy="Call its collect() to see why; the message may quote the data.",
     )
 
 
@@ -92,7 +92,7 @@ def names_of(source: Any) -> list[str]:
     if isinstance(source, str | bytes | Path):
         raise DataError(
             Problem(
-                wrong="a table is made from a frame, not from a path",
+                wrong="a table needs a frame; got a path",
                 remedy="Read a file with read_table(path, schema=…).",
             )
         )
@@ -153,7 +153,7 @@ def column_of(values: Any, name: str | None = None) -> pl.Series:
             Problem(
                 field=name,
                 # In an array with one of them NumPy makes spans of numbers and truth values too.
-                wrong="the values are stored as spans of time, which are neither numbers nor text",
+                wrong="the values are stored as durations, which are neither numbers nor text",
                 remedy="Convert them to a number of days or of seconds.",
             )
         )
@@ -163,8 +163,8 @@ def column_of(values: Any, name: str | None = None) -> pl.Series:
         raise DataError(
             Problem(
                 field=name,
-                wrong="the values are not a column, an array of one axis or a list",
-                remedy="Give a single column; an array of one column is flattened with ravel().",
+                wrong="the values must be a column, a one-dimensional array or a list",
+                remedy="Give a single column; flatten an array of one column with ravel().",
             )
         )
     if isinstance(values, pl.Series):

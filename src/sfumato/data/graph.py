@@ -51,26 +51,26 @@ class Graph(ShowsPublic):
     ----------
     edges
         An array of shape (edges, 2), a list of pairs, a frame of two columns, a SciPy sparse
-        matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are forgotten,
+        matrix, or a NetworkX or igraph graph. Directions, weights and repetitions are ignored,
         and loops are left out. The nodes of a matrix, and of an igraph graph without names, are
-        called 0, 1, 2, …; entries of a matrix that are stored as 0 are no edges.
+        called 0, 1, 2, …; entries of a matrix that are stored as 0 are not edges.
     nodes
-        The public set of nodes: how many (they are then called 0, 1, 2, …), or their names in any
+        The public set of nodes: their number (names are then 0, 1, 2, …), or their names in any
         order. A name is a whole number or a text; the text `"7"` is the number 7. Names are
         published in sorted order: whole numbers first, then texts. `"named"` takes the node set
-        from the private data, and declares it public: the nodes that some edge names, or all nodes
-        of a matrix, a NetworkX or an igraph graph. That somebody has an edge at all is then not
-        protected, and the guarantee says so.
+        from the private data, and declares it public: the nodes that occur in an edge, or all
+        nodes of a matrix, a NetworkX or an igraph graph. Which nodes have an edge is then not
+        protected, and the guarantee states this.
     adjacency
-        Whether `edges` is a NumPy array with one entry for each two nodes instead of one row for
-        each edge. The shape of an array does not decide it. No entry may be negative.
+        Whether `edges` is a NumPy array with one entry per pair of nodes instead of one row per
+        edge. It is never inferred from the shape. No entry may be negative.
     rows_about
-        A public guess at the number of edges, for plans.
+        A public estimate of the number of edges, for plans.
 
     Raises
     ------
     DataError
-        If an edge names an unknown node or none at all. It is named by its row, never by value.
+        If an end of an edge is unknown or missing. The message gives the row, never the value.
     """
 
     __slots__ = ("_dropped", "_graph", "_public")
@@ -111,10 +111,10 @@ class Graph(ShowsPublic):
         object.__setattr__(self, "_dropped", dropped)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a graph does not change; build another one")
+        raise AttributeError("a graph cannot be changed; build a new one")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private graph is not pickled; save a release of it instead")
+        raise TypeError("a private graph cannot be pickled; save a release of it instead")
 
     @property
     def public(self) -> GraphPublic:
@@ -134,7 +134,7 @@ class Graph(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the nodes and all edges, which binds a ledger to the graph.
 
-        Without the key it tells nothing about the edges, not even whether a guess is right.
+        Without the key it reveals nothing about the edges, not even whether a guess is right.
         """
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
@@ -162,17 +162,17 @@ def read_graph(
     Parameters
     ----------
     path
-        The file: on each line two nodes with blanks, a tab or a comma between them; what follows
-        on the line is not looked at.
+        The file: two nodes per line, separated by blanks, a tab or a comma; the rest of a line
+        is ignored.
     nodes
         As for `Graph`; `"named"` for the nodes that occur in the file, if that set is public.
     columns
-        For a CSV or Parquet file: the two columns that name the nodes.
+        For a CSV or Parquet file: the two columns that hold the nodes.
     comment
-        Lines that begin with this are not looked at.
+        Lines that begin with this are skipped.
     skip_lines
-        How many lines at the start of an edge list are not looked at: 1 if it has a header. Headers
-        are never guessed, so that a `.csv` or `.tsv` file with `nodes="named"` needs this or
+        The number of lines to skip at the start of an edge list: 1 if it has a header. Headers
+        are never guessed, so a `.csv` or `.tsv` file with `nodes="named"` needs this or
         `columns`.
     rows_about
         As for `Graph`.
@@ -180,9 +180,11 @@ def read_graph(
     refuse_broken_fork()
     place = Path(path)
     if skip_lines is not None and (type(skip_lines) is not int or skip_lines < 0):
-        raise ValueError(f"skip_lines must be a whole number from 0 on; got {skip_lines!r}")
+        raise ValueError(f"skip_lines must be a whole number of at least 0; got {skip_lines!r}")
     if columns is not None and skip_lines:
-        raise ValueError("skip_lines is for edge lists; with columns the first line names columns")
+        raise ValueError(
+            "skip_lines is for edge lists; with columns=… the first line holds the column names"
+        )
     undeclared = columns is None and skip_lines is None
     if undeclared and nodes == NAMED and place.suffix.lower() in HEADED:
         raise ValueError(
@@ -202,9 +204,9 @@ def _declare_public(
     """Return the public part that the arguments declare."""
     if nodes is None:
         raise ValueError(
-            "say which nodes there are: nodes = how many, nodes = [their names], or nodes = "
-            f"{NAMED!r} to take them from the data, if it is public knowledge which of them have "
-            "an edge at all"
+            "the nodes are not declared: set nodes to their number, to a list of their names, or "
+            f"nodes = {NAMED!r} to take them from the data, if it is public knowledge which of "
+            "them have an edge at all"
         )
     named = isinstance(nodes, str) and nodes == NAMED
     chosen: Any = ends.own if named else nodes
@@ -229,8 +231,8 @@ def _own_labels(names: Iterable[Any]) -> Labels:
     if found.none.any():
         raise DataError(
             Problem(
-                wrong="a node of the graph has a name that is neither a text nor a number",
-                remedy="Give every node such a name first.",
+                wrong="the name of a node is neither text nor a number",
+                remedy="Name every node with text or a number.",
             )
         )
     return labels_in(found)
@@ -243,7 +245,7 @@ def _code_ends(ends: Ends, columns: tuple[Names, Names], public: GraphPublic) ->
             Problem(
                 row=ends.row(0),
                 more=len(ends.left) - 1,
-                wrong="an edge joins two nodes, and no node is declared",
+                wrong="there are edges, but no node is declared",
                 remedy="Declare the nodes, or leave the edges out.",
             )
         )
@@ -264,6 +266,6 @@ def _unknown(field: str, row: int, many: int, public: GraphPublic) -> Problem:
         field=field,
         row=row,
         more=many - 1,
-        wrong=f"the edge does not name a declared node ({public.allowed})",
+        wrong=f"an end of the edge is not a declared node ({public.allowed})",
         remedy="Correct it, or declare all nodes: nodes = how many, or the list of their names.",
     )

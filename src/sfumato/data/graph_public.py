@@ -63,18 +63,18 @@ class GraphPublic(Public):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit is not Unit.EDGE or self.contribution != 1:
-            raise ValueError(
-                "what is protected in a graph is one edge; a person with d edges is d of them"
-            )
+            raise ValueError("the unit of a graph is one edge; a person with d edges is d units")
         if self.relation is not Relation.ADD_REMOVE:
-            raise ValueError("two graphs are neighbours if one edge is added or removed")
+            raise ValueError("the relation of a graph is add_remove: one edge is added or removed")
         Flag()("named_by_edges", self.named_by_edges)
         if type(self.nodes) is not int or not 0 <= self.nodes <= MOST_NODES:
-            raise ValueError(f"a graph has 0 to {MOST_NODES} nodes; got {briefly(self.nodes)}")
+            raise ValueError(
+                f"a graph must have 0 to {MOST_NODES} nodes; got {briefly(self.nodes)}"
+            )
         if not isinstance(self.labels, tuple | None):
             raise ValueError(f"labels must be a tuple, or None; got {briefly(self.labels)}")
         if self.labels is not None and len(self.labels) != self.nodes:
-            raise ValueError(f"{self.nodes} nodes have as many labels; got {len(self.labels)}")
+            raise ValueError(f"{self.nodes} nodes need as many labels; got {len(self.labels)}")
         if self.labels is not None:
             # An order of another kind could be that in which edges name the nodes.
             check_labels(self.labels)
@@ -84,7 +84,8 @@ class GraphPublic(Public):
         """Return five nodes; an edge is added or removed, whatever else is asked for."""
         if relation is Relation.REPLACE_ONE or max_rows is not None:
             raise ValueError(
-                "in a graph one edge is added or removed: leave relation and max_rows out"
+                "the relation of a graph is fixed (one edge added or removed); leave relation "
+                "and max_rows out"
             )
         return cls(nodes=5)
 
@@ -288,15 +289,17 @@ def labels_of(names: Iterable[Any]) -> Labels:
     """
     plain = [name.item() if hasattr(name, "item") else name for name in names]
     if not all(isinstance(name, str | int) and not isinstance(name, bool) for name in plain):
-        raise ValueError("the names of nodes are texts or whole numbers")
+        raise ValueError("names of nodes must be text or whole numbers")
     found = Names.read(series_of(plain))
     if found.none.any():
-        raise ValueError("the name of a node is not empty, and UTF-8 can hold it")
+        raise ValueError(
+            "the name of a node must be text that is not empty and that UTF-8 can hold"
+        )
     labels = labels_in(found)
     if len(labels) != len(plain):
         raise ValueError(
-            "every node is named once; 7, '7' and '7.0' are one name, and blanks around a name do "
-            "not count"
+            "every node must be listed once; 7, '7' and '7.0' are the same name, and blanks "
+            "around a name are ignored"
         )
     return labels
 
@@ -333,7 +336,8 @@ def check_labels(labels: Labels) -> None:
         right = right and series.is_sorted() and series.n_unique() == len(series)
     if not right:
         raise ValueError(
-            "labels are in order, each once: whole numbers first, then texts by their characters"
+            "labels must be sorted and distinct: whole numbers first, then texts by their "
+            "characters"
         )
 
 

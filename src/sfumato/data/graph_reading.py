@@ -68,7 +68,7 @@ def ends_of(source: Any, *, adjacency: bool = False) -> Ends:
     if isinstance(source, str | bytes | Path):
         raise DataError(
             Problem(
-                wrong="a graph is made from edges, not from a path",
+                wrong="a graph needs edges; got a path",
                 remedy="Read a file with read_graph(path, nodes=…).",
             )
         )
@@ -117,22 +117,25 @@ def _from_matrix(matrix: Any) -> Ends:
     else:
         raise DataError(
             Problem(
-                wrong="an adjacency matrix is a NumPy array with two axes or a SciPy sparse matrix",
-                remedy="Give one of them, or leave adjacency=True out and give a list of edges.",
+                wrong=(
+                    "an adjacency matrix must be a two-dimensional NumPy array or a "
+                    "SciPy sparse matrix"
+                ),
+                remedy="Give such a matrix, or leave adjacency=True out and give a list of edges.",
             )
         )
     if matrix.shape[0] != matrix.shape[1]:
         raise DataError(
             Problem(
-                wrong=f"an adjacency matrix is square; this one is {matrix.shape}",
+                wrong=f"an adjacency matrix must be square; this one is {matrix.shape}",
                 remedy="Give a square matrix, or a list of edges.",
             )
         )
     if weights.dtype.kind not in "biuf":
         raise DataError(
             Problem(
-                wrong="an adjacency matrix holds numbers",
-                remedy="Give one of 0 and 1, such as (matrix != 0).",
+                wrong="an adjacency matrix must hold numbers",
+                remedy="Give a matrix of 0 and 1, such as (matrix != 0).",
             )
         )
     # NaN is not among the numbers from 0 on either.
@@ -143,7 +146,7 @@ def _from_matrix(matrix: Any) -> Ends:
                 row=int(left[wrong[0]]) + 1,
                 more=len(wrong) - 1,
                 wrong="an entry of the adjacency matrix is negative or not a number",
-                remedy="An edge is there or not: give a matrix of 0 and 1, such as (matrix != 0).",
+                remedy="Give a matrix of 0 and 1, such as (matrix != 0).",
             )
         )
     first, second = (np.asarray(end)[weights != 0].astype(np.int64) for end in (left, right))
@@ -155,9 +158,9 @@ def _from_frame(frame: Any) -> Ends:
     if len(names) != 2:
         raise DataError(
             Problem(
-                wrong="a frame of edges has two columns, one for each end; this one has "
+                wrong="a frame of edges must have two columns, one per end; this one has "
                 f"{len(names)}",
-                remedy="Select the two columns that name the nodes.",
+                remedy="Select the two columns that hold the nodes.",
             )
         )
     if is_relation(frame):
@@ -187,7 +190,7 @@ def _from_pairs(source: Any) -> Ends:
             Problem(
                 row=wrong[0],
                 more=len(wrong) - 1,
-                wrong="an edge is a pair of nodes",
+                wrong="an edge must be a pair of nodes",
                 remedy="Give an array of shape (edges, 2) or a list of pairs; leave weights out. "
                 "For an adjacency matrix set adjacency=True.",
             )
@@ -217,15 +220,15 @@ def file_ends(path: Path, *, columns: Sequence[str] | None, comment: str, skip_l
     """
     if columns is not None:
         if len(columns) != 2 or isinstance(columns, str):
-            raise ValueError(f"columns are two names, one for each end of an edge; got {columns!r}")
+            raise ValueError(f"columns must be two names, one per end of an edge; got {columns!r}")
         file = TableFile(path)
         missing = [name for name in columns if name not in file.names()]
         if missing:
             raise DataError(
                 Problem(
                     field=missing[0],
-                    wrong=f"{path.name} has no column of this name",
-                    remedy="Name the two columns that hold the ends of the edges.",
+                    wrong=f"{path.name} has no column with this name",
+                    remedy="Give the names of the two columns that hold the ends of the edges.",
                 )
             )
         table = file.read(list(columns))
@@ -265,10 +268,10 @@ def _edge_list(path: Path, comment: str, skip_lines: int) -> Ends:
             Problem(
                 row=int(wrong[0]) + 1,
                 more=len(wrong) - 1,
-                wrong=f"a line of {path.name} does not name two nodes",
-                remedy="Write two nodes on each line, with a blank, a tab or a comma between them; "
-                f"lines that begin with {comment!r} are not looked at. Declare lines of another "
-                "kind at the start with skip_lines (--skip-lines).",
+                wrong=f"a line of {path.name} does not hold two nodes",
+                remedy="Write two nodes on each line, with a blank, a tab or a comma between "
+                f"them; lines that begin with {comment!r} are skipped. Skip other lines "
+                "at the start with skip_lines (--skip-lines).",
             )
         )
     kept = np.flatnonzero((~skipped).to_numpy())

@@ -48,22 +48,22 @@ class Points(ShowsPublic):
         An array of shape (points, axes), or a pandas, Polars or PyArrow frame or a DuckDB relation
         whose columns `names` are the axes.
     bounds
-        For each axis the least and the greatest value, both included. They are public: declare
-        them from what everybody knows, never from the data.
+        The least and the greatest value per axis, both included. They are public: declare
+        them from public knowledge, never from the data.
     names
-        What the axes are called; for a frame, its columns.
+        The names of the axes; for a frame, its columns.
     unit
-        Whose contribution is protected: `"point"`, or `"person"` with up to `max_points` points.
+        The protected unit: `"point"`, or `"person"` with up to `max_points` points.
     relation
         `"add_remove"`, or `"replace_one"` where the number of points is public.
     person
-        For unit `"person"`: whose each point is, as an array or as the name of a frame's column.
+        For unit `"person"`: the person of each point, as an array or a column of the frame.
     max_points
-        For unit `"person"`: how many points of one person are used, the first ones in order.
+        For unit `"person"`: the most points used per person, the first ones in order.
     rows_about
-        A public guess at the number of points, for plans.
+        A public estimate of the number of points, for plans.
     outside
-        What becomes of points outside the bounds: `"refuse"`: an error; `"clamp"`: they are moved
+        The rule for points outside the bounds: `"refuse"`: an error; `"clamp"`: they are moved
         to the nearest bound; `"drop"`: they are left out. The rule is public.
     geographic
         Whether the first axis is the longitude and the second the latitude, in degrees.
@@ -71,8 +71,8 @@ class Points(ShowsPublic):
     Raises
     ------
     DataError
-        If a value is missing, is no number, or lies outside bounds that refuse. All problems are
-        collected; they are named by axis and row, never by value.
+        If a value is missing, is not a number, or lies outside bounds that refuse. All problems are
+        collected; each states axis and row, never the value.
     """
 
     __slots__ = ("_dropped", "_points", "_public")
@@ -128,10 +128,10 @@ class Points(ShowsPublic):
         object.__setattr__(self, "_public", public)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("points do not change; build others")
+        raise AttributeError("points cannot be changed; build new ones")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private points are not pickled; save a release of them instead")
+        raise TypeError("private points cannot be pickled; save a release of them instead")
 
     @property
     def public(self) -> PointsPublic:
@@ -151,7 +151,7 @@ class Points(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of what is declared and of all points, which binds a ledger to them.
 
-        Without the key it tells nothing about the points, not even whether a guess is right. It
+        Without the key it reveals nothing about the points, not even whether a guess is right. It
         does not depend on their order.
         """
         if len(key) < 16:
@@ -192,13 +192,13 @@ def read_points(
     bounds
         As for `Points`.
     engine
-        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the declared
-        `rows_about` and the number of columns. The points are the same. DuckDB's way keeps 8 bytes
-        a point in the folder for temporary files, and as much again while it sorts them.
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which chooses by
+        `rows_about` and the number of columns. The points are the same. DuckDB keeps 8 bytes
+        per point in the folder for temporary files, and as much again while it sorts them.
     separator
-        What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+        The separator of a CSV file; a comma unless the name ends in .tsv.
     person
-        For unit `"person"`: the column that tells whose point it is.
+        For unit `"person"`: the column that identifies the person.
     max_points, unit, relation, rows_about, outside, geographic
         As for `Points`.
 
@@ -243,7 +243,7 @@ def _declare_public(
 ) -> PointsPublic:
     """Return the public part that the arguments declare."""
     if (person is None) != (max_points is None):
-        raise ValueError('person and max_points go together, with unit = "person"')
+        raise ValueError('person and max_points need each other, and unit = "person"')
     return PointsPublic(
         bounds=bounds,  # type: ignore[arg-type]
         names=() if names is None else read_names(names),
@@ -305,7 +305,7 @@ def _check_source(values: Any) -> None:
     if isinstance(values, str | bytes | Path):
         raise DataError(
             Problem(
-                wrong="points are made from an array or a frame, not from a path",
+                wrong="points need an array or a frame; got a path",
                 remedy="Read a file with read_points(path, columns=…, bounds=…).",
             )
         )
@@ -313,8 +313,8 @@ def _check_source(values: Any) -> None:
         hasattr(values, name) for name in ("collect_schema", "column_names", "columns")
     ):
         raise TypeError(
-            "points are made from an array of shape (points, axes), a pandas, Polars or PyArrow "
-            f"frame or a DuckDB relation; got {type(values).__name__}"
+            "points need an array of shape (points, axes), a pandas, Polars or PyArrow frame or "
+            f"a DuckDB relation; got {type(values).__name__}"
         )
 
 
@@ -346,8 +346,8 @@ def array_columns(values: Any, names: Sequence[str]) -> dict[str, pl.Series]:
     if array.ndim != 2 or array.shape[1] != len(names):
         raise DataError(
             Problem(
-                wrong=f"the array must have shape (points, {len(names)}), one column for each "
-                f"axis; it has {array.ndim} dimensions"
+                wrong=f"the array must have shape (points, {len(names)}), one column per axis; "
+                f"it has {array.ndim} dimensions"
                 + (f" and {array.shape[1]} columns" if array.ndim == 2 else ""),
                 remedy="Give as many columns as bounds.",
             )
@@ -361,7 +361,7 @@ def person_column(persons: Any, rows: int) -> pl.Series:
     if getattr(listed, "ndim", 1) != 1 or len(listed) != rows:
         raise DataError(
             Problem(
-                wrong="person must be one identifier for each point",
+                wrong="person must hold one identifier per point",
                 remedy="Give an array as long as the points.",
             )
         )

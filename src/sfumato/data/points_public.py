@@ -42,7 +42,7 @@ OUTSIDE = ("refuse", "clamp", "drop")
 class AxisNames(Names):
     """A list of distinct names of axes."""
 
-    allowed = "a list of a name for each axis, all different"
+    allowed = "a list of distinct names, one per axis"
 
     def parse(self, value: Any) -> tuple[str, ...]:
         """Return the names as a tuple; they may come as an index of a frame."""
@@ -115,11 +115,11 @@ class PointsPublic(Public):
     def _check_earth(self) -> None:
         """Check that the first two axes are longitude and latitude."""
         if self.dimensions < 2:
-            raise ValueError("geographic points have a longitude and a latitude; got one axis")
+            raise ValueError("geographic points need a longitude and a latitude; got one axis")
         first, second = (name.lower() for name in self.names[:2])
         if first.startswith("lat") or second.startswith(("lon", "lng")):
             raise ValueError(
-                "of geographic points the first axis is the longitude, the second the latitude; "
+                "geographic points need the longitude as first axis and the latitude as second; "
                 f"got {self.names[0]!r} and {self.names[1]!r}; declare them in the other order"
             )
         for (low, high), (least, most), word in zip(
@@ -127,14 +127,14 @@ class PointsPublic(Public):
         ):
             if low < least or high > most:
                 raise ValueError(
-                    f"the {word} lies within {least:g} to {most:g} degrees; got {low:g} to "
+                    f"the {word} must lie within {least:g} to {most:g} degrees; got {low:g} to "
                     f"{high:g}; the first axis is the longitude, the second the latitude"
                 )
 
     def _check_unit(self) -> None:
         """Check that the unit, the person, the relation and the policy say one thing."""
         if self.unit not in (Unit.POINT, Unit.PERSON):
-            raise ValueError(f'the unit of points is "point" or "person"; got "{self.unit}"')
+            raise ValueError(f'the unit of points must be "point" or "person"; got "{self.unit}"')
         OrNone(Name())("person", self.person)
         if (self.unit is Unit.PERSON) != (self.person is not None):
             raise ValueError('unit = "person" goes with person and max_points, and only with them')
@@ -144,8 +144,8 @@ class PointsPublic(Public):
             return
         if self.contribution > 1:
             raise ValueError(
-                "under replace-one the number of points is public, which needs one point a person; "
-                f'got max_points = {self.contribution}; use relation = "add_remove"'
+                "under replace-one the number of points is public, which needs one point per "
+                f'person; got max_points = {self.contribution}; use relation = "add_remove"'
             )
         if self.outside == "drop":
             raise ValueError(
@@ -197,7 +197,7 @@ class PointsPublic(Public):
         """
         splits = len(self.axes)
         if not 0 <= length <= splits:
-            raise ValueError(f"a prefix has 0 to {splits} halvings; got {length}")
+            raise ValueError(f"a prefix must have 0 to {splits} halvings; got {length}")
         wanted = np.asarray(prefixes, dtype=np.uint64).reshape(-1)
         if length < 64 and (wanted >> np.uint64(length)).any():
             raise ValueError(f"a prefix of {length} halvings is less than 2**{length}")
@@ -285,9 +285,9 @@ def _check_bounds(bounds: Sequence[Sequence[float]]) -> tuple[tuple[float, float
     try:
         pairs = [tuple(pair) for pair in bounds]
     except TypeError:
-        raise ValueError("bounds must be one pair (low, high) for each axis") from None
+        raise ValueError("bounds must be one pair (low, high) per axis") from None
     if not 1 <= len(pairs) <= MOST_DIMENSIONS:
-        raise ValueError(f"points have 1 to {MOST_DIMENSIONS} axes; got {len(pairs)} bounds")
+        raise ValueError(f"points must have 1 to {MOST_DIMENSIONS} axes; got {len(pairs)} bounds")
     return tuple(_check_pair(number, pair) for number, pair in enumerate(pairs, start=1))
 
 

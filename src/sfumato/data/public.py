@@ -71,8 +71,8 @@ class Public(ABC):
             )
         if self.rows is not None and self.contribution > 1:
             raise ValueError(
-                "the number of rows is public only if each unit has one; "
-                f'got contribution = {self.contribution}; use relation = "add_remove"'
+                "the number of rows is public only if each unit has one row; got contribution = "
+                f'{self.contribution}; use relation = "add_remove"'
             )
 
     @classmethod

@@ -91,23 +91,23 @@ class Schema:
     Parameters
     ----------
     columns
-        The columns that are used, in order. Others in the table are not looked at.
+        The columns that are used, in order. Other columns of the table are not read.
     unit
         `"row"` if no person has more than one row or rows are what is protected, `"person"` if a
         person may have several. `None` in a draft: not yet answered.
     person
-        The column that says whose row it is, compared as text without surrounding blanks; not
+        The column that identifies the person, compared as text without surrounding blanks; not
         released unless it is also among the columns.
     max_rows
-        How many rows of one person are used: the first ones in the table's order.
+        The most rows used per person: the first ones in the table's order.
     relation
         `"add_remove"`, or `"replace_one"`, which makes the number of rows public.
     rows_about
-        A public guess at the number of rows, for plans.
+        A public estimate of the number of rows, for plans.
     confirmed
         `False` in a draft whose inferred parts the custodian has not yet confirmed.
     left_out
-        Columns that a draft did not take up.
+        Columns that a draft left out.
     """
 
     columns: tuple[Column, ...]
@@ -126,7 +126,7 @@ class Schema:
             object.__setattr__(self, "unit", Unit.parse(self.unit))
         names = [column.name for column in self.columns]
         if not names or len(set(names)) != len(names):
-            raise ValueError("a schema has one or more columns, each with a name of its own")
+            raise ValueError("a schema must have one or more columns with distinct names")
         for name in names:
             # It may be empty, as in the first column of many files.
             Text()("the name of a column", name or "_")
@@ -141,23 +141,23 @@ class Schema:
         if self.unit is None:
             if self.confirmed:
                 raise ValueError(
-                    "the schema does not say whether one person can have several rows: set unit "
-                    'to "row" (no), or to "person" with the columns person and max_rows (yes)'
+                    "the schema does not state whether one person can have several rows: set "
+                    'unit to "row" (no), or to "person" with person and max_rows (yes)'
                 )
             return
         if self.unit not in (Unit.ROW, Unit.PERSON):
-            raise ValueError(f'the unit of a table is "row" or "person"; got "{self.unit}"')
+            raise ValueError(f'the unit of a table must be "row" or "person"; got "{self.unit}"')
         check_count("max_rows", self.max_rows, least=1)
         OrNone(Name())("person", self.person)
         if self.unit is Unit.ROW and (self.person is not None or self.max_rows != 1):
             raise ValueError('person and max_rows need unit = "person"')
         if self.max_rows > 1 and self.person is None:
             raise ValueError(
-                f"max_rows = {self.max_rows} needs person, the column that says whose row it is"
+                f"max_rows = {self.max_rows} needs person, the column that identifies the person"
             )
         if self.max_rows > 1 and self.relation is Relation.REPLACE_ONE:
             raise ValueError(
-                "replace_one makes the number of rows public, which needs one row a person; "
+                "replace_one makes the number of rows public, which needs one row per person; "
                 'use relation = "add_remove", or max_rows = 1'
             )
 
@@ -172,7 +172,7 @@ class Schema:
         relation: str = Relation.ADD_REMOVE,
         rows_about: int | None = None,
     ) -> Schema:
-        """Return a schema written in Python's own words.
+        """Return a schema from Python values.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Schema:
         """
         if not isinstance(columns, Mapping):
             raise ValueError(
-                "columns must be a dictionary of names and domains, such as "
+                "columns must be a dictionary from names to domains, such as "
                 f"{{'sex': ['f', 'm']}}; got {briefly(columns)}"
             )
         return cls(
@@ -211,7 +211,7 @@ class Schema:
         return read(Path(path))
 
     def write(self, path: str | Path) -> None:
-        """Write the schema as a TOML file that says what was inferred and what is asked."""
+        """Write the schema as a TOML file, with marks at what was inferred and is still open."""
         from sfumato.data.toml import write_schema
 
         Path(path).write_text(write_schema(self), encoding="utf-8")
@@ -238,7 +238,7 @@ class Schema:
         relation: str | None = None,
         rows_about: int | None = None,
     ) -> Schema:
-        """Return the schema as one the custodian answers for; what was inferred stays marked."""
+        """Return the schema as confirmed by the custodian; what was inferred stays marked."""
         return replace(
             self,
             unit=Unit.parse(unit),
@@ -320,7 +320,7 @@ class Schema:
 
     @property
     def inferred(self) -> dict[str, tuple[str, ...]]:
-        """What was read off the data, by column, to be recorded in certificates."""
+        """What was inferred from the data, by column, to be recorded in certificates."""
         return {column.name: column.inferred for column in self.columns if column.inferred}
 
     @property
@@ -334,7 +334,7 @@ class Schema:
         """Return the number of a column."""
         if name not in self.names:
             known = ", ".join(repr(known) for known in self.names)
-            raise ValueError(f"there is no column {briefly(name)}; there are {known}")
+            raise ValueError(f"there is no column {briefly(name)}; the columns are {known}")
         return self.names.index(name)
 
     def indices(self, names: Sequence[str]) -> tuple[int, ...]:
@@ -376,7 +376,7 @@ class Schema:
         extra = sorted(set(document) - {"table", "columns", "order"})
         if extra or not isinstance(document.get("columns"), Mapping):
             raise ValueError(
-                "a schema has the parts [table] and [columns.NAME]"
+                "a schema must have the sections [table] and [columns.NAME] only"
                 + (f"; got {', '.join(extra)}" if extra else "")
             )
         table = document.get("table", {})
@@ -386,7 +386,7 @@ class Schema:
         known = ("unit", "person", "max_rows", "relation", "rows_about", "confirmed", "left_out")
         strange = sorted(set(table) - set(known))
         if strange:
-            raise ValueError(f"[table] may say {', '.join(known)}; got {', '.join(strange)}")
+            raise ValueError(f"[table] may hold {', '.join(known)}; got {', '.join(strange)}")
         if table.get("unit") == "":
             table["unit"] = None
         table.setdefault("unit", None)
@@ -394,7 +394,7 @@ class Schema:
         columns = document["columns"]
         order = list(document.get("order", columns))
         if sorted(order) != sorted(columns):
-            raise ValueError("order must name every column once")
+            raise ValueError("order must list every column once")
         return cls(columns=tuple(Column.from_json(n, columns[n]) for n in order), **table)
 
     def canonical(self) -> bytes:
@@ -490,15 +490,15 @@ def _coding(short: Any) -> Coding:
         return coding_from_json(dict(short))
     if isinstance(short, range):
         if short.step != 1 or not short:
-            raise ValueError("a range must go up by one and not be empty")
+            raise ValueError("a range must have step 1 and not be empty")
         return Integers(low=short[0], high=short[-1])
     if isinstance(short, list):
         return _categories(short)
     if isinstance(short, tuple) and len(short) in (2, 3):
         return _bounds(*short)
     raise ValueError(
-        "a domain is a list of categories, (low, high, bins), (low, high) for whole numbers, "
-        f"bool, a dictionary or a coding; got {type(short).__name__}"
+        "a domain must be a list of categories, (low, high, bins), (low, high) for whole "
+        f"numbers, bool, a dictionary or a coding; got {type(short).__name__}"
     )
 
 
@@ -507,7 +507,7 @@ def _categories(values: list[Any]) -> Coding:
     if values and all(isinstance(value, bool) for value in values):
         if len(set(values)) == len(values) == 2:
             return Booleans()
-        raise ValueError("true and false belong together; write bool")
+        raise ValueError("declare a boolean column as bool")
     return Categories(values=tuple(_plain(value) for value in values))
 
 
@@ -526,11 +526,13 @@ def _bounds(low: Any, high: Any, bins: Any = None) -> Coding:
         or not isinstance(low, int | float)
         or not isinstance(high, int | float)
     ):
-        raise ValueError("bounds are two numbers or two dates; categories are a list, not a tuple")
+        raise ValueError(
+            "bounds must be two numbers or two dates; write categories as a list, not a tuple"
+        )
     if bins is None:
         if isinstance(low, int) and isinstance(high, int):
             return Integers(low=low, high=high)
-        raise ValueError("say into how many bins the numbers go: (low, high, bins)")
+        raise ValueError("numbers need a number of bins: write (low, high, bins)")
     if type(bins) is not int:
         raise ValueError("the number of bins must be a whole number")
     whole = isinstance(low, int) and isinstance(high, int) and high - low >= bins

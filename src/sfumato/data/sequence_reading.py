@@ -32,22 +32,25 @@ ABSENT, NO_SEQUENCE, NO_CHARACTERS = -5, -6, -7
 
 FAULTS = {
     UNKNOWN: (
-        "the sequence holds a symbol that is not in the alphabet",
+        "*a symbol of the sequence is not in the alphabet",
         "Correct the sequence; add a symbol to the alphabet only if it is public knowledge. "
         "Symbols are compared exactly.",
     ),
-    MISSING: ("the sequence holds a missing value", "Leave it out, or make it a symbol."),
+    MISSING: (
+        "the sequence holds a missing value",
+        "Remove it, or make it a symbol of the alphabet.",
+    ),
     NESTED: (
         "the sequence holds a list where a symbol should be",
         "Give every sequence as one flat list of symbols.",
     ),
-    ABSENT: ("the sequence is missing", "Leave it out; an empty sequence is an empty list."),
+    ABSENT: ("the sequence is missing", "Remove it; write an empty sequence as an empty list."),
     NO_SEQUENCE: (
-        "there is a single value where a sequence should be",
+        "a sequence must be a list; this is a single value",
         "Give every sequence as a list of symbols.",
     ),
     NO_CHARACTERS: (
-        "there is a text where a sequence should be, and not every symbol of the alphabet is one "
+        "a sequence must be a list; text is allowed only if every symbol of the alphabet is one "
         "character",
         "Split it into a list of symbols.",
     ),
@@ -80,7 +83,7 @@ def fault_words(fault: int, alphabet: Alphabet) -> tuple[str, str]:
     """Return what is wrong and the remedy, in words without a value."""
     if fault == WRONG_TYPE:
         return (
-            f"the sequence holds a value of another type than the alphabet's {alphabet.sort}",
+            f"a value of the sequence is not of the alphabet's type, {alphabet.sort}",
             f"Declare the alphabet as the data are, or give the symbols as {alphabet.sort}.",
         )
     return FAULTS[fault]
@@ -169,8 +172,8 @@ class _Reader:
         if array.ndim != 2:
             raise DataError(
                 Problem(
-                    wrong=f"an array of sequences has one row a sequence; got {array.ndim} axes",
-                    remedy="Give an array with one row for each sequence, or a list of lists.",
+                    wrong=f"an array of sequences must have 2 axes; got {array.ndim}",
+                    remedy="Give a two-dimensional array, or a list of lists.",
                 )
             )
         lengths = np.full(len(array), array.shape[1], dtype=np.int64)
@@ -235,7 +238,7 @@ def first_of_each(person: Any, sequences: int, most: int) -> NDArray[np.bool_]:
     if isinstance(person, str | bytes | Mapping | Set) or not isinstance(person, Iterable):
         raise DataError(
             Problem(
-                wrong="person is a list of identifiers, one for each sequence; got "
+                wrong="person must be a list of identifiers, one per sequence; got "
                 f"{type(person).__name__}",
                 remedy="Give a list or a column.",
             )
@@ -244,9 +247,9 @@ def first_of_each(person: Any, sequences: int, most: int) -> NDArray[np.bool_]:
     if len(listed) != sequences:
         raise DataError(
             Problem(
-                wrong="person must have one identifier for each sequence, and has "
+                wrong="person must have one identifier per sequence, and has "
                 f"{'more' if len(listed) > sequences else 'fewer'}",
-                remedy="Give both in the same order, one for one.",
+                remedy="Give both in the same order and number.",
             )
         )
     if not sequences:
@@ -281,7 +284,7 @@ def _refuse_no_list(sequences: Any) -> None:
     if isinstance(sequences, str | bytes | Path):
         raise DataError(
             Problem(
-                wrong="sequences are given as a list of them, not as one text or a path",
+                wrong="sequences must be a list of sequences, not one text or a path",
                 remedy="Put a single sequence into a list; read a file with read_sequences(path, "
                 "alphabet).",
             )
@@ -290,15 +293,15 @@ def _refuse_no_list(sequences: Any) -> None:
     if any(hasattr(type(sequences), name) for name in ("columns", "column_names", "collect")):
         raise DataError(
             Problem(
-                wrong="sequences are given as one column of lists, not as a whole frame",
+                wrong="sequences must be one column of lists, not a whole frame",
                 remedy='Give its column: frame["name"].',
             )
         )
     if isinstance(sequences, Mapping | Set) or not isinstance(sequences, Iterable):
         raise DataError(
             Problem(
-                wrong="sequences are given as a list of lists, an array, or a column of lists; got "
+                wrong="sequences must be a list of lists, an array or a column of lists; got "
                 f"{type(sequences).__name__}",
-                remedy="Give one list of symbols for each sequence.",
+                remedy="Give one list of symbols per sequence.",
             )
         )

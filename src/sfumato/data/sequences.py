@@ -46,24 +46,24 @@ class Sequences(ShowsPublic):
         the sequence of its characters; otherwise texts are refused. Empty sequences count too.
     alphabet
         The symbols that may occur: a list of texts or of whole numbers, or a text whose characters
-        are the symbols. Declared, never read off the data.
+        are the symbols. Declared, never inferred from the data.
     unit
         `"sequence"`, or `"person"` if one person may have several of them.
     relation
         `"add_remove"`, or `"replace_one"`, which makes the number of sequences public.
     person
-        With the unit person: whose each sequence is, one identifier for each, compared as text
+        With the unit person: one identifier per sequence, compared as text
         without surrounding blanks.
     max_sequences
-        With the unit person: how many sequences of one person are used, the first ones in order.
+        With the unit person: the most sequences used per person, the first ones in order.
     rows_about
-        A public guess at the number of sequences, for plans.
+        A public estimate of the number of sequences, for plans.
 
     Raises
     ------
     DataError
         If a sequence cannot be read or holds a symbol that was not declared. All problems are
-        collected; they are named by the number of the sequence, never by value.
+        collected; each states the number of the sequence, never the value.
     """
 
     __slots__ = ("_dropped", "_engine", "_public")
@@ -110,10 +110,10 @@ class Sequences(ShowsPublic):
         object.__setattr__(self, "_public", declared)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("sequences do not change; build others")
+        raise AttributeError("sequences cannot be changed; build new ones")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     @property
     def public(self) -> SequencesPublic:
@@ -133,7 +133,7 @@ class Sequences(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the declaration and all codes, which binds a ledger to the data.
 
-        Without the key it tells nothing about the data, not even whether a guess is right.
+        Without the key it reveals nothing about the data, not even whether a guess is right.
         """
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
@@ -163,7 +163,7 @@ def read_sequences(
     max_sequences: int | None = None,
     rows_about: int | None = None,
 ) -> Sequences:
-    """Read private sequences from a text file (plain, .gz or .xz), one sequence a line.
+    """Read private sequences from a text file (plain, .gz or .xz), one sequence per line.
 
     Parameters
     ----------
@@ -172,20 +172,20 @@ def read_sequences(
     alphabet
         As for `Sequences`; whole numbers are compared as they are written without leading zeros.
     separator
-        What stands between two symbols: one character, or by default blanks and tabs, as many as
+        The separator of symbols: one character, or by default blanks and tabs, as many as
         there are.
     skip_lines
-        How many lines at the head of the file are not looked at.
+        The number of lines to skip at the start of the file.
     unit, relation, max_sequences, rows_about
         As for `Sequences`.
     person
-        With the unit person: `"first"` if the first field of each line says whose it is, or one
-        identifier for each line.
+        With the unit person: `"first"` if the first field of each line is the identifier, or
+        one identifier per line.
 
     Raises
     ------
     DataError
-        As for `Sequences`; problems are named by the line. Also if the file cannot be read.
+        As for `Sequences`; each problem states its line. Also if the file cannot be read.
     """
     refuse_broken_fork()
     declared = _declare_public(alphabet, unit, relation, person, max_sequences, rows_about)
@@ -209,13 +209,13 @@ def _declare_public(
     whose = Unit.parse(unit)
     if whose is Unit.PERSON and (person is None or max_sequences is None):
         raise ValueError(
-            'the unit "person" needs person, which says whose each sequence is, and max_sequences, '
-            "how many of one person are used"
+            'the unit "person" needs person, the identifier of each sequence\'s person, and '
+            "max_sequences, the most sequences used per person"
         )
     if whose is not Unit.PERSON and (person is not None or max_sequences is not None):
         raise ValueError(
-            f'person and max_sequences are for unit = "person"; got unit = "{whose}"; leave them '
-            "out, or protect persons"
+            f'person and max_sequences need unit = "person"; got unit = "{whose}"; leave them '
+            "out, or set that unit"
         )
     return SequencesPublic(
         alphabet=Alphabet.of(alphabet).symbols,
@@ -227,7 +227,7 @@ def _declare_public(
     )
 
 
-# Files of sequences, one sequence a line.
+# Files of sequences, one sequence per line.
 #
 # A file is read as bytes and cut into symbols by one rule. What is not UTF-8 or has no code is
 # named by its line, never by what it says.
@@ -267,7 +267,9 @@ class SequenceFile:
                 f"separator must be one ASCII character, or None for blanks and tabs; got {mark!r}"
             )
         if type(self.skip_lines) is not int or self.skip_lines < 0:
-            raise ValueError(f"skip_lines must be a whole number from 0; got {self.skip_lines!r}")
+            raise ValueError(
+                f"skip_lines must be a whole number of at least 0; got {self.skip_lines!r}"
+            )
 
     def read(self, alphabet: Alphabet, *, leading: bool) -> tuple[Coded, list[str]]:
         """Return all sequences as codes, and whose each is if their lines begin with that."""
@@ -294,8 +296,8 @@ class SequenceFile:
             text = str(symbol)
             if any(mark in text for mark in apart) or text.strip(" \t") != text:
                 raise ValueError(
-                    f"the symbol {text!r} cannot be written in this file, where {apart!r} stands "
-                    "between symbols; use another separator, or another name for the symbol"
+                    f"the symbol {text!r} cannot occur in this file, where {apart!r} separates "
+                    "symbols; use another separator, or another name for the symbol"
                 )
         return [str(symbol).encode() for symbol in alphabet.symbols]
 
@@ -305,7 +307,7 @@ class SequenceFile:
             raise DataError(
                 Problem(
                     wrong=f"{self.path.name} is empty",
-                    remedy="Check the path; no sequences at all are Sequences([], alphabet).",
+                    remedy="Check the path; for no sequences at all write Sequences([], alphabet).",
                 )
             )
         return data
@@ -364,8 +366,8 @@ class SequenceFile:
             wrong, remedy = fault_words(fault, alphabet)
             if fault == MISSING:
                 wrong, remedy = (
-                    "there is nothing where a symbol should be",
-                    "Two separators stand side by side, or one at the edge of the line.",
+                    "a symbol is empty",
+                    "Remove a doubled separator, or one at the start or end of the line.",
                 )
             if fault == UNKNOWN:
                 remedy = (
@@ -392,8 +394,8 @@ class SequenceFile:
             raise DataError(
                 self._at(
                     absent,
-                    "the line does not say whose it is",
-                    "Fill in the identifier, or leave the line out.",
+                    "the line has no identifier of its person",
+                    "Fill in the identifier, or remove the line.",
                 )
             )
         data = text.tobytes()
@@ -401,10 +403,10 @@ class SequenceFile:
         if persons and set(persons) <= set(words):
             raise DataError(
                 Problem(
-                    wrong=f"every line of {self.path.name} begins with a symbol of the alphabet, "
-                    "and should begin with an identifier of the person",
-                    remedy="Put the identifier before the symbols of each line. If it is there, "
-                    "write it in a way that no symbol is written.",
+                    wrong=f"every line of {self.path.name} begins with a symbol of the alphabet; "
+                    "it must begin with the identifier of its person",
+                    remedy="Put the identifier before the symbols of each line. If it is there "
+                    "already, change the identifiers so that they differ from all symbols.",
                 )
             )
         return [person.decode() for person in persons]

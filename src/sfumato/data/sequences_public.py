@@ -53,11 +53,11 @@ class SequencesPublic(Public):
         super().__post_init__()
         object.__setattr__(self, "alphabet", Alphabet.of(self.alphabet).symbols)
         if self.unit not in (Unit.SEQUENCE, Unit.PERSON):
-            raise ValueError(f"the unit of sequences is sequence or person; got {self.unit}")
+            raise ValueError(f"the unit of sequences must be sequence or person; got {self.unit}")
         if self.unit is Unit.SEQUENCE and self.contribution != 1:
             raise ValueError(
-                f"a sequence contributes itself alone; got contribution = {self.contribution}; "
-                'use unit = "person"'
+                'with unit = "sequence" the contribution must be 1; got contribution = '
+                f'{self.contribution}; use unit = "person"'
             )
 
     @classmethod
@@ -109,7 +109,7 @@ class SequencesPublic(Public):
         """Return the codes of some symbols; a text is taken by characters if all symbols are."""
         if isinstance(string, str) and not self._lookup.characters:
             raise ValueError(
-                "a text is a string of symbols only where every symbol is one character; give a "
+                "a string of symbols can be text only if every symbol is one character; give a "
                 f"list of symbols, such as {list(self.alphabet[:2])!r}"
             )
         return tuple(self.code(symbol) for symbol in string)
@@ -117,7 +117,7 @@ class SequencesPublic(Public):
     def label(self, code: int) -> Symbol:
         """Return the symbol that a code stands for."""
         if not 0 <= code < self.symbols:
-            raise ValueError(f"codes are 0 to {self.symbols - 1}; got {code}")
+            raise ValueError(f"codes must be 0 to {self.symbols - 1}; got {code}")
         return self.alphabet[code]
 
     def labels(self, codes: Iterable[int]) -> tuple[Symbol, ...]:

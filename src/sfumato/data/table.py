@@ -58,7 +58,9 @@ class TablePublic(Public):
         schema = self.schema
         declared = (schema.unit, schema.relation, schema.max_rows, schema.rows_about)
         if declared != (self.unit, self.relation, self.contribution, self.rows_about):
-            raise ValueError("unit, relation, contribution and rows_about must be the schema's")
+            raise ValueError(
+                "unit, relation, contribution and rows_about must equal those of the schema"
+            )
 
     @classmethod
     def of(cls, schema: Schema, rows: int | None = None) -> TablePublic:
@@ -217,8 +219,8 @@ class Table(ShowsPublic):
     Parameters
     ----------
     frame
-        A pandas, Polars or PyArrow frame, or a DuckDB relation. Columns that the schema does not
-        name are not looked at. If the schema names a person, the first `max_rows` rows of each
+        A pandas, Polars or PyArrow frame, or a DuckDB relation. Columns that are not in the
+        schema are not read. If the schema names a person, the first `max_rows` rows of each
         person are used, so the rows need a fixed order: a Polars LazyFrame or a DuckDB relation
         is refused then, since a query may give its rows in another order on each run.
     schema
@@ -231,8 +233,8 @@ class Table(ShowsPublic):
     Raises
     ------
     DataError
-        If a value has no place in its column's domain, or if the order of rows matters and is
-        not fixed. All problems are collected; they are named by column and row, never by value.
+        If a value is outside its column's domain, or if the order of rows matters and is
+        not fixed. All problems are collected; each states column and row, never by value.
     """
 
     __slots__ = ("_coarse", "_dropped", "_public", "_table")
@@ -285,10 +287,10 @@ class Table(ShowsPublic):
         object.__setattr__(self, "_public", TablePublic.of(schema, rows))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a table does not change; build another one")
+        raise AttributeError("a table cannot be changed; build a new one")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private table is not pickled; save a release of it instead")
+        raise TypeError("a private table cannot be pickled; save a release of it instead")
 
     @property
     def public(self) -> TablePublic:
@@ -319,7 +321,7 @@ class Table(ShowsPublic):
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and all codes, which binds a ledger to the table.
 
-        Without the key it tells nothing about the data, not even whether a guess is right.
+        Without the key it reveals nothing about the data, not even whether a guess is right.
         """
         if self._coarse is not None:
             # A ledger knows a table by all that was declared of it, however finely it is read and
@@ -361,10 +363,10 @@ def read_table(
     schema
         As for `Table`.
     engine
-        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which goes by the declared
+        `"memory"`, `"duckdb"` for files larger than memory, or `"auto"`, which chooses by
         `rows_about` and the number of columns. The codes are the same.
     separator
-        What stands between two fields of a CSV file; a comma unless the name ends in .tsv.
+        The separator of a CSV file; a comma unless the name ends in .tsv.
     finely
         As for `Table`.
 

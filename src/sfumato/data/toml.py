@@ -17,15 +17,15 @@ MARK = "  # inferred from the data: is this public knowledge?"
 QUESTION = """\
 # FIRST QUESTION: can one person have several rows in this table?
 #   no:   unit = "row"
-#   yes:  unit = "person", person = the column that says whose row it is, and
-#         max_rows = how many rows of one person are used (the first ones in the file)
+#   yes:  unit = "person", person = the column that identifies the person, and
+#         max_rows = the most rows used per person (the first ones in the file)
 """
 
 DRAFT = """\
-# A DRAFT, made by reading the data, so not yet public and of no use until it is confirmed.
-# Lines marked "inferred" were read off the data. Replace what is not public knowledge (for an
+# A DRAFT, inferred from the data: it is not public, and it is refused until it is confirmed.
+# Lines marked "inferred" were inferred from the data. Replace what is not public knowledge (for an
 # age, 0 to 120 rather than the youngest and oldest patient), answer the first question, then set
-# confirmed = true. The marks stay: certificates say what was inferred and then confirmed.
+# confirmed = true. Keep the marks: certificates state what was inferred and then confirmed.
 """
 
 
@@ -49,9 +49,9 @@ def _require_bound(table: Any) -> None:
     if not isinstance(table, dict) or table.get("unit") != "person" or "max_rows" in table:
         return
     raise ValueError(
-        'unit = "person" needs a bound: write person = "…", the column that says whose row it is, '
-        "and max_rows = how many rows of one person are used; or write max_rows = 1 if no person "
-        "has more than one row"
+        'unit = "person" needs a bound: write person = "…", the column that identifies the '
+        "person, and max_rows = …, the most rows used per person; or write max_rows = 1 if no "
+        "person has more than one row"
     )
 
 

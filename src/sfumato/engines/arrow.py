@@ -43,7 +43,7 @@ def _is_text(kind: Any) -> bool:
 
 def _no_text() -> Problem:
     return Problem(
-        wrong="an Arrow column of text holds bytes that are not UTF-8",
+        wrong="a text column of Arrow holds bytes that are not UTF-8",
         remedy="Convert it to UTF-8, or give its type as binary.",
     )
 

@@ -345,7 +345,7 @@ def check_set(columns: Sequence[int], sizes: tuple[int, ...]) -> tuple[int, ...]
     """Return a set of columns as integers, or say what is wrong with it."""
     checked = tuple(int(column) for column in columns)
     if len(set(checked)) != len(checked):
-        raise ValueError(f"a set of columns names each column once; got {checked}")
+        raise ValueError(f"a set of columns must list each column once; got {checked}")
     for column in checked:
         if not 0 <= column < len(sizes):
             raise ValueError(f"columns are numbered 0 to {len(sizes) - 1}; got {column}")

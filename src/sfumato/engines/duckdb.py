@@ -46,7 +46,7 @@ CHUNK = 2**18
 def _query_failed() -> Problem:
     return Problem(
         wrong="DuckDB could not run the query",
-        remedy="Run it in DuckDB by itself to see why; its message may quote the data.",
+        remedy="Run it in DuckDB directly to see why; its message may quote the data.",
     )
 
 
@@ -111,7 +111,9 @@ def take_relation(relation: Any, recipe: Recipe) -> Taken:
         What to take. It must not bound contributions, since a query has no order of rows.
     """
     if recipe.person is not None:
-        raise ValueError("the rows of a query have no fixed order, so none of them are the first")
+        raise ValueError(
+            "the rows of a query have no fixed order, so the first rows of a person are not defined"
+        )
     with Folder() as folder:
         return _take(relation_chunks(relation, recipe.needed), recipe, folder)
 

@@ -73,7 +73,7 @@ class TableFile:
         if not self.parquet and self._suffix not in SEPARATORS:
             known = ", ".join([*SEPARATORS, ".parquet"])
             raise ValueError(
-                f"a table is read from {known} (CSV also .gz, .xz); got {self.path.name!r}"
+                f"a table file must be {known} (CSV also .gz, .xz); got {self.path.name!r}"
             )
 
     @property
@@ -129,10 +129,10 @@ class TableFile:
         if not self.fits_memory:
             raise DataError(
                 Problem(
-                    wrong=f"{self.path.name} takes about {self.bytes_about / 2**30:.0f} GiB, more "
-                    "than is read into memory without being asked",
-                    remedy='Choose the engine: engine="duckdb" (--engine duckdb) reads files of '
-                    'any size, engine="memory" needs as much memory.',
+                    wrong=f"{self.path.name} takes about {self.bytes_about / 2**30:.0f} GiB, too "
+                    "much to read into memory by default",
+                    remedy='Choose engine="duckdb" (--engine duckdb), which reads files of any '
+                    'size, or engine="memory" (--engine memory) if there is enough memory.',
                 )
             )
         return "memory"
@@ -230,8 +230,8 @@ class TableFile:
         problems = [
             Problem(
                 field=name,
-                wrong=f"the column is stored as {types[name]}, which is no number, text, date or "
-                "time stamp",
+                wrong=f"the column is stored as {types[name]}, which is not a number, text, date "
+                "or time stamp",
                 remedy="Write it as text or as a number.",
             )
             for name in names
@@ -241,9 +241,9 @@ class TableFile:
         problems += [
             Problem(
                 field=name,
-                wrong="another column has the same name but for capital letters, which DuckDB does "
-                "not tell apart",
-                remedy="Give every column a name of its own.",
+                wrong="another column has the same name apart from upper and lower case, which "
+                "DuckDB does not distinguish",
+                remedy="Give every column a distinct name.",
             )
             for name in names
             if counted[name.lower()] > 1

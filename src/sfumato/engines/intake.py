@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["Intake", "Recipe", "Taken", "take", "within_bound"]
 
 NOBODY = (
-    "the row does not say whose it is",
-    "Fill in the identifier, or leave the row out.",
+    "the row has no identifier of its person",
+    "Fill in the identifier, or remove the row.",
 )
 ROUNDED = (
-    "the identifier is stored in floating point, which does not tell whole numbers beyond 2**53 "
-    "apart",
+    "the identifier is stored in floating point, which cannot distinguish whole numbers beyond "
+    "2**53",
     "Store the identifiers as whole numbers or as text.",
 )
 
@@ -56,7 +56,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if (self.person is None) != (self.max_rows is None):
-            raise ValueError("person and max_rows go together")
+            raise ValueError("person and max_rows must be given together")
 
     @property
     def needed(self) -> list[str]:
@@ -74,7 +74,7 @@ class Recipe:
         remedy = "Add it, or declare the data without it; names are case-sensitive."
         if len(present) == 1 and any(mark in present[0] for mark in ";\t|"):
             remedy = (
-                "The first line is read as one column; say what stands between two fields with "
+                "The first line is read as one column; give the separator of fields with "
                 "--separator, or separator=… in Python."
             )
         counted = Counter(present)
@@ -87,8 +87,8 @@ class Recipe:
             if not counted[name]
             else Problem(
                 field=name,
-                wrong="the table has several columns of this name",
-                remedy="Give every column a name of its own.",
+                wrong="the table has several columns with this name",
+                remedy="Give every column a distinct name.",
             )
             for name in self.needed
             if counted[name] != 1

@@ -152,7 +152,7 @@ class CodeTable(Recalling):
         return f"CodeTable(sizes={self._sizes})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private table is not pickled; save a release of it instead")
+        raise TypeError("a private table cannot be pickled; save a release of it instead")
 
     def codes(self, column: int) -> NDArray[Any]:
         """Return the read-only codes of one column. Private."""

@@ -93,7 +93,7 @@ class MemoryGraph(Recalling):
         return f"MemoryGraph(nodes={self._nodes})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a private graph is not pickled; save a release of it instead")
+        raise TypeError("a private graph cannot be pickled; save a release of it instead")
 
     def degrees(self) -> Integers64:
         """Return the degree of every node."""

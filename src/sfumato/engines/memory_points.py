@@ -87,7 +87,7 @@ class MemoryPoints:
         return f"MemoryPoints(splits={len(self.axes)})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private points are not pickled; save a release of them instead")
+        raise TypeError("private points cannot be pickled; save a release of them instead")
 
     def cells(self, prefixes: NDArray[np.uint64], length: int) -> Integers64:
         """Return the number of points in each cell named by a prefix of `length` splits."""
@@ -134,7 +134,7 @@ class MemoryPoints:
         if parts.shape != cells or parts.dtype.kind not in "iu" or int(parts.min()) < 1:
             raise ValueError("inner must hold a whole number from 1 for each cell of the grid")
         if int(parts.max()) > MOST_CELLS:
-            raise ValueError(f"a cell has at most {MOST_CELLS} inner cells an axis")
+            raise ValueError(f"a cell has at most {MOST_CELLS} inner cells per axis")
         # In floats first, since the exact number may not fit into 64 bits.
         about = (parts.reshape(-1).astype(np.float64) ** len(cells)).sum()
         _check_cells(int(min(about, 2.0**62)))

@@ -111,7 +111,7 @@ class MemorySequences(Recalling):
         return f"MemorySequences(alphabet={self._alphabet})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     def lengths(self, candidates: Integers64) -> Integers64:
         """Return how many sequences are at most as long as each candidate.
@@ -273,7 +273,7 @@ class MemoryGrams:
         return f"MemoryGrams(depth={self._depth}, strings={self._strings})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     @property
     def strings(self) -> int:
@@ -377,7 +377,7 @@ class MemoryContexts:
         return f"MemoryContexts(depth={self._depth}, contexts={self._contexts})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     @property
     def contexts(self) -> int:
@@ -463,7 +463,7 @@ class MemorySuffixes:
         return f"MemorySuffixes(alphabet={self._alphabet})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences are not pickled; save a release of them instead")
+        raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
     def followers(self, string: Sequence[int]) -> Integers64:
         """Return how often each symbol, and lastly the end, comes right behind a string.

@@ -53,9 +53,7 @@ class Coordinates(Reals):
         found = self._read(series)
         beyond = LeftOut if self.outside == "drop" else Fault
         faults = [
-            Fault(
-                "the value is missing", "Fill it in, or leave the row out.", _where(found.missing)
-            ),
+            Fault("the value is missing", "Fill it in, or remove the row.", _where(found.missing)),
             Fault("the value is not a number", "Correct it.", _where(found.unreadable)),
             beyond(
                 f"the value is outside the bounds ({self.allowed})",

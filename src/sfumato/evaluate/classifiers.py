@@ -176,7 +176,7 @@ def _classes(public: TablePublic, target: str, positive: Sequence[str] | None) -
     unknown = [value for value in positive if value not in labels]
     if unknown or not positive:
         raise ValueError(
-            f"positive must name values of {target!r}: {', '.join(labels[:20])}; got {unknown!r}"
+            f"positive must hold values of {target!r}: {', '.join(labels[:20])}; got {unknown!r}"
         )
     return np.array([label in positive for label in labels], dtype=np.int64)
 

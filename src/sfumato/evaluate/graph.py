@@ -143,7 +143,9 @@ def _comparisons(data: Graph, release: Any) -> list[Comparison]:
         ]
     if isinstance(release, SpectrumRelease):
         return _spectra(data, release)
-    raise ValueError(f"a release of {release.kind} by {method.name} is not compared with a graph")
+    raise ValueError(
+        f"a release of {release.kind} by {method.name} cannot be compared with a graph"
+    )
 
 
 def _compare_value(

@@ -59,7 +59,7 @@ def picture(data: Graph, release: Any) -> Any:
         return draw_degrees(data.counts.degrees(), release.degrees)
     if isinstance(release, SummaryRelease):
         return draw_degrees(data.counts.degrees(), release.degree_release.degrees)
-    raise ValueError(f"there is no picture of {release.kind} beside the truth")
+    raise ValueError(f"a release of kind {release.kind} cannot be drawn beside the truth")
 
 
 def draw_law(law: CountLaw, release: NumberRelease, truth: int) -> Any:
@@ -79,7 +79,9 @@ def draw_law(law: CountLaw, release: NumberRelease, truth: int) -> Any:
     reach = max(int(1.25 * most), 3)
     said = release.value - law.value
     if reach > LARGEST:
-        raise ValueError("the noise of this count is beyond floating point; it cannot be drawn")
+        raise ValueError(
+            "the noise of this count is too large for floating point and cannot be drawn"
+        )
     figure, axis = _canvas(3.4)
     distances = _places(reach)
     chances = np.array([law.probability(law.value + distance) for distance in distances])

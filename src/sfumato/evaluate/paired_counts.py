@@ -104,7 +104,7 @@ def keep_released_columns(table: Table, release: Described) -> Table:
         mine.names != theirs.names
     ):
         raise ValueError(
-            "the release was made with another schema than this table has; evaluate it with the "
-            "schema it was made with"
+            "the schema of this table is not that of the release; read the table with the schema "
+            "of the release"
         )
     return table

@@ -111,7 +111,7 @@ def evaluate(
     queries: int = 1000,
     generator: np.random.Generator | None = None,
 ) -> PointsEvaluation:
-    """Count random small, medium and large boxes on both sides. Not private.
+    """Compare counts in random small, medium and large boxes with the truth. Not private.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def evaluate(
     release
         The release of them.
     queries
-        How many boxes of each size.
+        The number of boxes per size.
     generator
         Draws the boxes; by default always the same ones, so that two releases can be compared.
 
@@ -225,6 +225,6 @@ def _check_same_domain(mine: PointsPublic, theirs: PointsPublic) -> None:
     plain = [replace(public, rows=None, rows_about=None) for public in (mine, theirs)]
     if plain[0] != plain[1]:
         raise ValueError(
-            "the release was made with another schema than these points have; evaluate it with "
-            "the schema it was made with"
+            "the schema of these points is not that of the release; read the points with the "
+            "schema of the release"
         )

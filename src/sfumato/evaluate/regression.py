@@ -113,7 +113,7 @@ def evaluate(table: Table, release: RegressionModel) -> NumberErrors | ClassErro
     Parameters
     ----------
     table
-        The private table; rows that the model was not made of make a stricter test.
+        The private table; rows outside the training data make a stricter test.
     release
         The model.
 

@@ -253,7 +253,9 @@ def evaluate_sequences(
     Privacy: none. The result is for the custodian's eyes and must not be published.
     """
     if data.public.alphabet != release.public.alphabet:
-        raise ValueError("the release has another alphabet; evaluate it with its own sequences")
+        raise ValueError(
+            "the release has another alphabet; compare it with the sequences that it was made from"
+        )
     most = max(top, default=1)
     truth, answer = top_strings(data, most), strings_of(release.top(most))
     generator = noise.generator(0) if generator is None else generator

@@ -244,9 +244,9 @@ def evaluate(
     release
         The release of it: tables of counts, synthetic rows, or a table of rows made otherwise.
     ways
-        For how many columns at a time all combinations are compared.
+        The numbers of columns per table; all combinations are compared.
     queries
-        How many random ranges of the ordered columns are counted on both sides.
+        The number of random ranges of the ordered columns to compare.
     predict
         Columns that are predicted from all others by rules learnt from released rows.
 
@@ -260,7 +260,7 @@ def evaluate(
         raise ValueError(f"ways must be from 1 to the number of columns, {most}; got {list(ways)}")
     if predict and isinstance(release, NoisyTables):
         raise ValueError(
-            "rules are learnt from released rows, and this release is of tables; release a "
+            "predict needs synthetic rows, and this release holds tables of counts; release a "
             "synthetic table, or leave predict out"
         )
     table.public.schema.indices(predict)

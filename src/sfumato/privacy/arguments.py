@@ -61,7 +61,7 @@ def check_parameters(cls: type[Any], given: tuple[Any, ...], named: Iterable[str
             raise TypeError(f"{cls.__name__} has no parameter {name!r}{hint or '.'} {listed}")
     if given:
         raise TypeError(
-            f"the parameters of {cls.__name__} are given by name: write "
+            f"the parameters of {cls.__name__} must be given by name: write "
             f"{cls.__name__}({names[0]}={_repeat_number(given[0])}). {listed}"
         )
     for item in declared:
@@ -156,7 +156,7 @@ def _advice(given: Any, kind: str | None, verb: str) -> str:
         public = None
     made = getattr(public, "made_by", "")
     if not made:
-        return "What is public about data is declared first"
+        return "Declare the public part of the data first"
     call = public.read_by if isinstance(given, str | os.PathLike) else made
     return (
         f"Write {verb}({call}): what is public must be declared and is never inferred from the data"
@@ -224,7 +224,7 @@ def choose_generator(
     if seed is None and generator is None:
         return noise.generator()
     if seed is not None and generator is not None:
-        raise TypeError("seed and generator exclude each other; give one of them")
+        raise TypeError("seed and generator cannot be combined; give one of them")
     if generator is not None:
         if not hasattr(generator, "bit_generator"):
             raise TypeError(

@@ -86,7 +86,7 @@ class _Kept:
     """Something that is not copied, pickled or taken into another process."""
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__.strip('_').lower()} is not copied or pickled")
+        raise TypeError(f"a {type(self).__name__.strip('_').lower()} cannot be copied or pickled")
 
     def __copy__(self) -> NoReturn:
         self.__reduce__()
@@ -261,7 +261,7 @@ class Budget(_Kept):
     def __init__(self, *, account: _Account, path: Path, key: object) -> None:
         if key is not _KEY:
             raise PermissionError(
-                "a budget is opened by the door only; call release, open, perturb or fit"
+                "a budget cannot be opened directly; call release, open, perturb or fit"
             )
         self._account = account
         self._path = path

@@ -54,7 +54,7 @@ def _refuse_inexact(value: Any, place: str) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(
-                f"{_name_place(place)} is a float that is not finite; JSON has no such one"
+                f"{_name_place(place)} is a float that is not finite, which JSON cannot hold"
             )
     elif isinstance(value, dict):
         for key, item in value.items():
@@ -82,7 +82,7 @@ def _refuse_lone_surrogates(text: str, place: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError(
-            f"{_name_place(place)} holds half of a surrogate pair; it is no text"
+            f"{_name_place(place)} holds half of a surrogate pair and is not valid text"
         ) from None
 
 

@@ -200,7 +200,7 @@ _SIGNATURE = {
 def read(content: bytes) -> dict[str, Any]:
     """Return the certificate that some bytes are, or raise `ValueError`."""
     if len(content) > LARGEST:
-        raise ValueError(f"a certificate has at most {LARGEST:,} bytes")
+        raise ValueError(f"the certificate has more than the allowed {LARGEST:,} bytes")
     document = json.loads(content)
     check_structure(document)
     canonical(document)
@@ -210,15 +210,15 @@ def read(content: bytes) -> dict[str, Any]:
 def check_structure(document: Any) -> None:
     """Raise `ValueError` unless a document has the parts of a certificate, each of its type."""
     if not isinstance(document, dict) or set(document) != set(STRUCTURE):
-        raise ValueError("a certificate has other parts")
+        raise ValueError("the certificate has missing or unknown parts")
     for name, kind in STRUCTURE.items():
         if not isinstance(document[name], kind) or isinstance(document[name], bool):
-            raise ValueError(f"{name} of a certificate has another type")
+            raise ValueError(f"{name} of the certificate has the wrong type")
     texts = [*document["files"].items(), *document["versions"].items()]
     if not all(isinstance(item, str) for pair in texts for item in pair):
-        raise ValueError("files and versions of a certificate are texts")
+        raise ValueError("files and versions of the certificate must be texts")
     if not isinstance(document["public"].get("kind"), str):
-        raise ValueError("the public part of a certificate has a kind")
+        raise ValueError("the public part of the certificate must state its kind")
 
 
 def check_forms(document: dict[str, Any]) -> None:
@@ -236,7 +236,7 @@ def check_forms(document: dict[str, Any]) -> None:
             raise ValueError(f"versions of the certificate lacks {name}")
     for name, text in document["versions"].items():
         if name not in _FORMS or not _FORMS[name].fullmatch(text):
-            raise ValueError(f"versions of the certificate has a strange entry {name[:40]!r}")
+            raise ValueError(f"versions of the certificate has an unknown entry {name[:40]!r}")
     if not _HASH.fullmatch(document["code"]):
         raise ValueError("the code of the certificate is not a hash")
     entry = document["ledger"]
@@ -264,14 +264,14 @@ def check_signature(document: dict[str, Any]) -> keys.PublicKey | None:
     public = keys.public_from_hex(signature["public_key"])
     fits = keys.verify(public, bytes.fromhex(signature["value"]), body_of(document))
     if not fits or signature["fingerprint"] != keys.fingerprint(public):
-        raise ValueError("the signature does not fit the certificate")
+        raise ValueError("the signature does not match the certificate")
     return public
 
 
 def _require_parts(what: str, part: dict[str, Any], forms: dict[str, re.Pattern[str]]) -> None:
     """Raise unless a part of a certificate has exactly these entries, each of its form."""
     if set(part) != set(forms):
-        raise ValueError(f"the {what} of the certificate has other entries than such a one has")
+        raise ValueError(f"the {what} of the certificate has missing or unknown entries")
     for name, form in forms.items():
         if not isinstance(part[name], str) or not form.fullmatch(part[name]):
-            raise ValueError(f"{name} in the {what} of the certificate is not written as it should")
+            raise ValueError(f"{name} in the {what} of the certificate is malformed")

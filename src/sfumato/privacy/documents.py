@@ -54,7 +54,7 @@ def read_json(path: Path) -> Any:
         document = json.loads(_text(path), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as failure:
         broken = isinstance(failure, json.JSONDecodeError)
-        reason = "it is not JSON" if broken else _reason(failure)
+        reason = "it is not valid JSON" if broken else _reason(failure)
         raise ValueError(f"{path.name}: {reason}") from None
     _check(path, document, numbers=False)
     return document
@@ -138,7 +138,7 @@ def _check_text(path: Path, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{path.name}: it holds a text that is not Unicode") from None
+        raise ValueError(f"{path.name}: it holds text that is not Unicode") from None
 
 
 def _check_number(path: Path, name: str, value: Any) -> None:

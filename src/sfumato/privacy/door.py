@@ -155,7 +155,7 @@ class Sizes:
 
 
 def try_out(recipe: Recipe) -> Sizes:
-    """Go through a whole release on one made-up record, to the files it is saved in.
+    """Go through a whole release on one synthetic record, to the files it is saved in.
 
     Whatever would break after the loss is booked breaks here, before it costs. How large the
     release will be is public, and the trial tells about how large.
@@ -329,7 +329,7 @@ class Booking:
             self._kept_digest = digest
         except OSError as error:
             warnings.warn(
-                f"{self.entry.reference} is paid for, and its transcript could not be kept beside "
+                f"{self.entry.reference} is booked, but its transcript could not be kept beside "
                 f"the ledger: {error.strerror}. Save the release at once",
                 RuntimeWarning,
                 stacklevel=3,
@@ -353,7 +353,7 @@ class Booking:
         except BaseException as error:
             # It is paid for; whoever catches this still has it.
             error.release = made  # type: ignore[attr-defined]
-            error.add_note("what was made is the attribute 'release' of this error")
+            error.add_note("the release is the attribute 'release' of this error")
             self._tell(error)
             raise
 
@@ -404,9 +404,9 @@ def _failure(method: AnyMethod, error: BaseException, booked: bool) -> Measureme
     """Return an error that tells where it broke and no private value."""
     spent = "its budget stays booked as spent" if booked else "count its budget as spent"
     return MeasurementFailed(
-        f"{method.name} broke down with {_kind(error)} at {_place(error)}; {spent}. The message is "
-        "withheld because it may hold private values; try the method on made-up data "
-        "(sfumato.rehearse) to see it"
+        f"{method.name} failed with {_kind(error)} at {_place(error)}; {spent}. The message is "
+        "withheld because it may hold private values; run it on synthetic data with "
+        "sfumato.rehearse to see it"
     )
 
 
@@ -563,7 +563,7 @@ def recover(ledger: Ledger, number: int) -> Release:
     document, files = kept.read()
     entries = [entry for entry in ledger.history() if entry.number == number]
     if not entries or document["ledger"] != _reference(ledger, entries[0]):
-        raise LedgerError(f"{kept.file} was not paid for by entry {number} of {ledger.path}")
+        raise LedgerError(f"{kept.file} does not belong to entry {number} of {ledger.path}")
     (entry,) = entries
     method = registry.resolve(document["method"]).from_parameters(document["parameters"])
     public = registry.resolve(f"public.{document['public']}").from_json(json.loads(files[_FACTS]))
@@ -574,7 +574,7 @@ def recover(ledger: Ledger, number: int) -> Release:
         ledger=document["ledger"],
     )
     if built.transcript.digest() != document["transcript"]:
-        raise LedgerError(f"{kept.file} is damaged: it holds another transcript than was kept")
+        raise LedgerError(f"{kept.file} is damaged: its transcript is not the one that was kept")
     note = _note(document["transcript"])
     if entry.status == "booked":
         ledger.finish(entry, status=document["status"], note=note)
@@ -585,7 +585,7 @@ def recover(ledger: Ledger, number: int) -> Release:
 
 
 def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> Any:
-    """Run the whole of a release on made-up data with the same public part; it costs nothing."""
+    """Run a full release on synthetic data with the same public part, at no privacy loss."""
     refuse_broken_fork()
     public = keep_used(method, find_public(public, kind=method.kind, verb="rehearse"))
     recipe = prepare(method, public)

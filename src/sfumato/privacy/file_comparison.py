@@ -94,7 +94,7 @@ def compare(
         if name not in told:
             found += Differences((f"{name} is missing",))
         elif name not in own:
-            found += Differences((f"{name} is no file of such a release",))
+            found += Differences((f"{name} is not a file of such a release",))
         elif own[name] != told[name]:
             found += _compare_file(name, own[name], told[name], exactly)
     return found
@@ -110,7 +110,7 @@ def _compare_file(name: str, own: bytes, told: bytes, exactly: bool) -> Differen
         more = len(theirs) - len(mine)
         what = f"{abs(more)} line{'s' * (abs(more) > 1)} {'more' if more > 0 else 'fewer'}"
         place = _first_difference(mine, theirs)
-        return Differences((f"{name} has {what} than follow, from line {place}",))
+        return Differences((f"{name} has {what} than expected, from line {place}",))
     figures = 0
     exactly = exactly or name in DRAWN
     columns = {} if exactly else _columns(mine, name.endswith(_DATA))
@@ -119,7 +119,7 @@ def _compare_file(name: str, own: bytes, told: bytes, exactly: bool) -> Differen
             continue
         apart = None if exactly else _figures_apart(line, other, columns)
         if apart is None:
-            return Differences((f"line {number} of {name} does not follow",))
+            return Differences((f"line {number} of {name} is not what the transcript gives",))
         figures += apart
     if figures > max(FEW_FIGURES, len(_FIGURE.findall(own.decode())) // OTHER_FIGURES):
         return Differences((f"{figures} figures of {name} differ in their last digits",))
@@ -218,7 +218,7 @@ def surplus(name: str, told: bytes, own: bytes) -> str:
     try:
         if name.endswith(".npz"):
             return _strange_member(name, told, own)
-        return f"{name} does not say what such a release says: {_strange(told, own)}"
+        return f"{name} is not what the transcript gives: {_strange(told, own)}"
     except (ValueError, RecursionError, zipfile.BadZipFile):
         return f"{name} does not say what such a release says"
 

@@ -26,10 +26,10 @@ def refuse_broken_fork() -> None:
     """Raise in a process that was forked off one whose Polars had threads."""
     if _broken:
         raise RuntimeError(
-            "this process was forked from one that had used Polars, whose threads a fork does not "
-            "copy: reading data or releasing anything here would hang. Nothing was read or "
-            "booked. Use the spawn start method, multiprocessing.get_context('spawn'), and read "
-            "the data in the child"
+            "this process was forked from one that had used Polars. A fork does not copy the "
+            "threads of Polars, so reading or releasing data here would hang. Nothing was read "
+            "or booked. Use the spawn start method, multiprocessing.get_context('spawn'), and "
+            "read the data in the child"
         )
 
 

@@ -105,9 +105,9 @@ class Guarantee:
     also
         Other statements that hold as well (for a Gaussian release: ρ beside (ε, δ)).
     unit, relation
-        Whose contribution is hidden, and what a neighbour is.
+        The protected unit, and the neighbouring relation.
     contribution
-        How many records of one unit were let in at most.
+        The most records used per unit.
     public
         What was assumed to be public, in words.
     excludes
@@ -242,7 +242,7 @@ class Guarantee:
         return replace(self, ledger=ledger)
 
     def with_caveat(self, caveat: str) -> Guarantee:
-        """Return a copy that guarantees nothing, and says why."""
+        """Return a copy without a guarantee, with the reason."""
         return replace(self, caveat=caveat)
 
     def to_json(self) -> dict[str, Any]:

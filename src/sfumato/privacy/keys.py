@@ -76,8 +76,8 @@ def find_key() -> Path | None:
         path = Path(named).expanduser()
         if not path.is_file():
             raise KeyFileError(
-                f"{_ENVIRONMENT} names {path}, and there is no such file; correct it, unset it, or "
-                "make a key there with `sfumato keygen`"
+                f"{_ENVIRONMENT} is {path}, which does not exist; correct it, unset it, or make "
+                "a key there with `sfumato keygen`"
             )
         return path
     path = default_path()
@@ -102,9 +102,7 @@ def generate(path: FilePath, passphrase: str | bytes | None = None) -> PublicKey
     """
     private_file, public_file = Path(path), public_path(path)
     if private_file == public_file:
-        raise KeyFileError(
-            f"a private key may not end in .pub, as its public half does; got {path}"
-        )
+        raise KeyFileError(f"the path of a private key must not end in .pub; got {path}")
     for file in (private_file, public_file):
         if os.path.lexists(file):
             raise KeyFileError(
@@ -209,7 +207,7 @@ def public_from_hex(text: str) -> PublicKey:
         raise KeyFileError("a public key is written as 64 hexadecimal digits; this is not one")
     raw = bytes.fromhex(text)
     if raw[:-1] + bytes([raw[-1] & 0x7F]) in _SMALL_ORDER:
-        raise KeyFileError("this public key belongs to nobody: any signature would fit it")
+        raise KeyFileError("this public key is invalid: any signature would match it")
     return PublicKey.from_public_bytes(raw)
 
 
@@ -232,7 +230,7 @@ def _private_pem(private: PrivateKey, passphrase: str | bytes | None) -> bytes:
     """Return the private key as PKCS 8, encrypted if there is a passphrase."""
     secret = _secret(passphrase)
     if secret == b"":
-        raise ValueError("a passphrase must not be empty; give None for a key in the clear")
+        raise ValueError("a passphrase must not be empty; pass None for an unencrypted key")
     encryption: serialization.KeySerializationEncryption = (
         serialization.NoEncryption()
         if secret is None

@@ -83,12 +83,12 @@ class Ledger:
         path
             The file, made readable for its owner alone. Its folder must be writable.
         allow
-            The loss that all releases together may reach. Its measure is the one in which the
-            ledger sums: pure, approximate or zero-concentrated.
+            The total loss allowed for all releases. The ledger sums in its
+            measure: pure, approximate or zero-concentrated.
         unit
-            Whose contribution is protected. If one person can have several rows, it is "person".
+            The protected unit. If one person can have several rows, it is "person".
         relation
-            What a neighbour is: "add_remove" or "replace_one".
+            The neighbouring relation: "add_remove" or "replace_one".
         """
         terms = Terms(allow=allow, unit=Unit.parse(unit), relation=Relation.parse(relation))
         place = _absolute(path)
@@ -180,22 +180,22 @@ class Ledger:
 
     @property
     def identity(self) -> str:
-        """A random name that no other ledger has."""
+        """A random name that is unique to this ledger."""
         return self._account.identity
 
     @property
     def allow(self) -> Loss:
-        """The loss that all releases together may reach."""
+        """The total loss allowed for all releases."""
         return self._account.terms.allow
 
     @property
     def unit(self) -> Unit:
-        """Whose contribution is protected."""
+        """The protected unit."""
         return self._account.terms.unit
 
     @property
     def relation(self) -> Relation:
-        """What a neighbour is."""
+        """The neighbouring relation."""
         return self._account.terms.relation
 
     @property
@@ -210,7 +210,7 @@ class Ledger:
 
     @property
     def bookings(self) -> int:
-        """How many bookings there are."""
+        """The number of bookings."""
         return self._current().bookings
 
     @property
@@ -219,7 +219,7 @@ class Ledger:
         return self._current().head
 
     def history(self) -> list[Entry]:
-        """Return all bookings, the oldest first, each with what became of it."""
+        """Return all bookings, the oldest first, each with its outcome."""
         return self._history().entries
 
     def bindings(self) -> list[Binding]:
@@ -248,12 +248,12 @@ class Ledger:
         self._refuse_older_copy()
 
     def unsaved(self) -> list[Entry]:
-        """Return the entries that paid for a release which is kept, because it was never saved."""
+        """Return the entries whose release was never saved and is kept for recovery."""
         kept = {item.number for item in all_kept(self.path)}
         return [entry for entry in self.history() if entry.number in kept] if kept else []
 
     def recover(self, number: int) -> Release:
-        """Return a release that was paid for and never saved; no data are needed.
+        """Return a release that was booked but never saved; no data are needed.
 
         It is kept until it is saved. A release whose process was killed after its data were
         measured is ended in the ledger now.
@@ -268,7 +268,7 @@ class Ledger:
         return door.recover(self, number)
 
     def discard(self, number: int) -> None:
-        """Remove what is kept of a release that nobody wants any more; it stays paid for.
+        """Remove the kept transcript of a release that is no longer wanted; it stays booked.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class Ledger:
         Raises
         ------
         BudgetExceeded
-            If less is left than is asked for.
+            If the loss exceeds what is left.
         LedgerError
             If the guarantee cannot be booked here, the data are not the ledger's, or the file
             cannot be written. Nothing is booked then, unless the message says that it may be.
@@ -359,7 +359,7 @@ class Ledger:
         )
 
     def finish(self, entry: Entry, *, status: Outcome, note: str = "") -> None:
-        """Record what became of a booking; it is never refunded.
+        """Record the outcome of a booking; it is never refunded.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class Ledger:
         status
             "released", "aborted" (nothing was published) or "closed" (a session ended).
         note
-            A word on it. It is kept for ever and must not hold a private value.
+            A short note. It is kept permanently and must not contain private values.
         """
         if status not in OUTCOMES:
             raise LedgerError(f"status must be one of {', '.join(OUTCOMES)}; got {status!r}")
@@ -403,7 +403,7 @@ class Ledger:
         self._append(decide)
 
     def rebind(self, digest: Digest, *, reason: str) -> None:
-        """Accept that the data changed; what was spent keeps counting.
+        """Accept that the data changed; the loss already spent still counts.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ class Ledger:
         """
         if not reason.strip():
             raise LedgerError(
-                "a reason must say why the changed data belong to this ledger; it was empty"
+                "reason must state why the changed data belong to this ledger; it was empty"
             )
         fingerprint = self._fingerprint(digest)
         self._append(lambda account: {"event": "bound", "data": fingerprint, "reason": reason})
@@ -423,7 +423,7 @@ class Ledger:
         """Return why an entry cannot be ended."""
         for known in self.history():
             if known.hash == entry.hash:
-                return LedgerError(f"{entry.reference} has already ended: it was {known.status}")
+                return LedgerError(f"{entry.reference} has already ended as {known.status}")
         return LedgerError(f"{entry.reference} is not an entry of {self.path}")
 
     def _history(self) -> History:
@@ -503,9 +503,9 @@ class Ledger:
                 raise LedgerError(
                     f"the ledger {self.path} is older than the one that was last used, or was "
                     f"rewritten: {sight.told()}. Do not release anything from its data set with "
-                    f"this file. Restore the newest copy; if there is none, make a new ledger that "
-                    f"allows {sight.left}, which was left, and keep {sight.file.name} with the old "
-                    "one"
+                    "this file. Restore the newest copy; if there is none, create a new ledger "
+                    f"that allows the {sight.left} that was left, and keep {sight.file.name} "
+                    "with the old one"
                 )
 
     @contextlib.contextmanager
@@ -526,7 +526,7 @@ class Ledger:
             warnings.warn(
                 f"the clock went back: it reads {_now()}, and the last event of {self.name} was "
                 f"written at {account.time}; correct the clock of this machine, or of the one "
-                "that wrote it. Times in certificates are only as good as the clock",
+                "that wrote it. Times in certificates come from this clock",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -572,14 +572,14 @@ class Ledger:
             return
         if fingerprint is None:
             raise LedgerError(
-                f"{self.path} is bound to a data set, and this booking does not show its data; "
-                "pass the digest of the data"
+                f"{self.path} is bound to a data set, and this booking has no digest of its "
+                "data; pass the digest of the data"
             )
         raise LedgerError(
             f"these are not the data that {self.path} is bound to; nothing was booked. If it is "
-            "another data set, open its own ledger. If the data of the same people were corrected "
-            "or extended, accept them with ledger.rebind(digest, reason='...'), or with `sfumato "
-            "ledger rebind`; what was spent keeps counting"
+            "another data set, open its own ledger. If the data of the same people were "
+            "corrected or extended, accept them with ledger.rebind(digest, reason='...'), or "
+            "with `sfumato ledger rebind`; the loss already spent still counts"
         )
 
 
@@ -627,9 +627,10 @@ def _missing_error(path: Path, error: Gone) -> LedgerError:
     """Return the error for a missing or empty file, with what a witness knows of it."""
     for sight in witness.last_seen_at(path):
         return LedgerError(
-            f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it from "
-            "a backup that holds all of it; until then release nothing from its data set. If there "
-            f"is no backup, make a new ledger elsewhere that allows {sight.left}, which was left"
+            f"the ledger {path} is lost: {sight.told()}, and now {_reason(path)}. Restore it "
+            "from a backup that holds all of it; until then release nothing from its data set. "
+            f"If there is no backup, create a new ledger elsewhere that allows the {sight.left} "
+            "that was left"
         )
     return error
 
@@ -645,9 +646,9 @@ def _refuse_successor(path: Path) -> None:
     for sight in witness.last_seen_at(path):
         if sight.bookings:
             raise LedgerError(
-                f"there was a ledger at {path}: {sight.told()}. A new one would forget that. "
-                "Restore the old file, or choose another path. If it was the ledger of a data set "
-                f"that no longer exists, delete {sight.file} and try again"
+                f"there was a ledger at {path}: {sight.told()}. A new ledger would lose that "
+                "record. Restore the old file, or choose another path. If it was the ledger of a "
+                f"data set that no longer exists, delete {sight.file} and try again"
             )
 
 

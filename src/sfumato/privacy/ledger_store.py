@@ -324,8 +324,8 @@ class Store:
     def damage_error(self, how: str) -> LedgerError:
         """Return the error for a file that cannot be trusted any more."""
         return LedgerError(
-            f"the ledger {self.path} is damaged or was changed by hand: {how}. Do not release "
-            "anything from its data set until it is restored from a backup that holds every entry "
+            f"the ledger {self.path} is damaged or was edited: {how}. Do not release anything "
+            "from its data set until the ledger is restored from a backup that holds every entry "
             "named in the certificates of its releases"
         )
 
@@ -362,9 +362,9 @@ class Store:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application == 0 and os.path.getsize(self.path) == 0:
             raise Gone(
-                f"{self.path} is an empty file. A ledger is never empty, so this is none, or one "
-                "whose content was lost. If releases were ever booked in it, restore it from a "
-                "backup; if not, delete the file and create the ledger again"
+                f"{self.path} is an empty file. A ledger is never empty, so this is not a "
+                "ledger, or its content was lost. If releases were ever booked in it, restore it "
+                "from a backup; if not, delete the file and create the ledger again"
             )
         if application != APPLICATION:
             raise LedgerError(f"{self.path} is an SQLite file, but not a ledger of sfumato")
@@ -440,9 +440,9 @@ class Store:
             if _kind(error) == sqlite3.SQLITE_BUSY or self._certainly_absent(event):
                 raise
             raise LedgerError(
-                f"writing to the ledger {self.path} failed at the last moment, and the entry MAY "
-                f"HAVE BEEN BOOKED: {error}. Count it as spent until history() shows whether it is "
-                "there"
+                f"writing to the ledger {self.path} failed during the commit, and the entry MAY "
+                f"HAVE BEEN BOOKED: {error}. Count it as spent until history() shows whether it "
+                "is there"
             ) from error
 
     def _certainly_absent(self, event: Event) -> bool:
@@ -468,13 +468,13 @@ class Store:
 
 
 _MEANING = {
-    sqlite3.SQLITE_BUSY: "other processes kept the ledger {path} busy for too long; try again",
+    sqlite3.SQLITE_BUSY: "the ledger {path} is locked by other processes; try again",
     sqlite3.SQLITE_READONLY: "the ledger {path} is read-only; make the file and its folder "
     "writable",
-    sqlite3.SQLITE_PERM: "the ledger {path} may not be used by you; ask its owner",
+    sqlite3.SQLITE_PERM: "the ledger {path} cannot be used by you; ask its owner for access",
     sqlite3.SQLITE_CANTOPEN: "the ledger {path} cannot be opened; both the file and its folder "
     "must be readable and writable",
-    sqlite3.SQLITE_FULL: "there is no room left on the disk of the ledger {path}",
+    sqlite3.SQLITE_FULL: "the disk of the ledger {path} is full",
     sqlite3.SQLITE_IOERR: "the disk of the ledger {path} cannot be read or written",
 }
 

@@ -32,7 +32,7 @@ _DIGITS = 30
 
 
 class BudgetExceeded(ValueError):
-    """A ledger holds less than was asked for; nothing was booked.
+    """The requested loss exceeds what is left in the ledger; nothing was booked.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class BudgetExceeded(ValueError):
         self.left = left
         self.missing = _combine_losses(asked, left, lambda ask, have: max(ask - have, Fraction(0)))
         converted = f" (from {source})" if source else ""
-        have = f"{left} is left" if any(_figures(left)) else "nothing is left"
+        have = left if any(_figures(left)) else "nothing"
         super().__init__(
-            f"{where} refuses: asked is {asked}{converted}; of the allowed {allowed}, {have}; "
-            f"missing is {self.missing}. Nothing was booked. Lower the loss of this release to "
-            "what is left, or do without it"
+            f"{where} refuses: requested {asked}{converted}; left {have} of the allowed {allowed}; "
+            f"missing {self.missing}. Nothing was booked. Lower the loss of this release to what "
+            "is left, or do not release"
         )
 
 
@@ -78,11 +78,13 @@ class Terms:
     def __post_init__(self) -> None:
         if not isinstance(self.allow, PureDP | ApproxDP | ZCDP):
             raise LedgerError(
-                "allow must be a loss such as PureDP(1), ZCDP(0.1) or ApproxDP(1, 1e-9); "
+                "allow must be a privacy loss such as PureDP(1), ZCDP(0.1) or ApproxDP(1, 1e-9); "
                 f"got {briefly(self.allow)}"
             )
         if isinstance(self.allow, ApproxDP) and self.allow.delta == 0:
-            raise LedgerError("allow has delta 0; a ledger without a delta is one of PureDP")
+            raise LedgerError(
+                "allow has delta 0; write PureDP(epsilon) for a ledger without a delta"
+            )
         if not all(_figures(self.allow)):
             raise LedgerError(f"allow must be greater than 0; got {self.allow}")
 
@@ -101,13 +103,15 @@ class Terms:
         if self.relation is Relation.ADD_REMOVE:
             raise LedgerError(
                 f"this ledger protects any one {self.unit} added or removed, and the release any "
-                "one replaced, which says nothing about adding or removing; use a method that "
+                "one replaced, which does not cover adding or removing; use a method that "
                 "guarantees add_remove, or keep a ledger with relation='replace_one'"
             )
         try:
             return loss.replace_one()
         except Unpriced as error:
-            raise LedgerError(f"nothing follows for one {self.unit} replaced: {error}") from error
+            raise LedgerError(
+                f"the release has no guarantee for one {self.unit} replaced: {error}"
+            ) from error
 
     def settle(self, charge: Loss, spent: Loss) -> Loss:
         """Return the charge to book on top of what is spent: exact, unless the sum grows too long.
@@ -181,8 +185,8 @@ class Terms:
         # A Gaussian loss is how a release counts within; no ledger sums it.
         stated = " and ".join(str(loss) for loss in guarantee.losses if not isinstance(loss, GDP))
         raise LedgerError(
-            f"this ledger sums {_MEASURES[measure]}, and nothing of that kind follows from "
-            f"{stated}; {_TAKES[measure]}"
+            f"this ledger sums {_MEASURES[measure]}, and {stated} cannot be converted to that "
+            f"measure; {_TAKES[measure]}"
         )
 
     def _refuse_other_unit(self, unit: Unit) -> None:
@@ -228,7 +232,7 @@ def _refuse_unfounded(guarantee: Guarantee) -> None:
     if guarantee.basis is not Basis.PROVED:
         raise LedgerError(
             "this variant reproduces a published method whose proof of privacy does not hold, so "
-            "it has no loss that could be booked; use the proved variant, which is the default"
+            "it cannot be booked; use the proved variant, which is the default"
         )
 
 

@@ -175,8 +175,8 @@ def _read(file: Path) -> Sight | None:
         sound = False
     if not sound:
         raise LedgerError(
-            f"the witness {file} is damaged, so nobody knows whether the ledger is the newest "
-            "one. Compare the ledger with the certificates of its releases (`sfumato ledger check "
-            "LEDGER RELEASE…`), then delete the witness"
+            f"the witness {file} is damaged, so an older copy of the ledger cannot be "
+            "recognised. Compare the ledger with the certificates of its releases (`sfumato "
+            "ledger check LEDGER RELEASE…`), then delete the witness"
         )
     return Sight(**texts, **numbers, file=file)

@@ -173,8 +173,8 @@ class ApproxDP:
         delta = self.delta * self._group_factor(self.epsilon, size)
         if delta >= 1:
             raise Unpriced(
-                f"({self}) says nothing about {size} units at once: the delta of the group reaches "
-                "1; lower delta, epsilon or the contribution bound"
+                f"({self}) gives no guarantee for {size:,} units at once: the delta of the group "
+                "reaches 1; lower delta, epsilon or the contribution bound"
             )
         return ApproxDP(self.epsilon * size, delta)
 
@@ -255,7 +255,7 @@ class ZCDP:
         is then computed with directed rounding (Canonne, Kamath and Steinke, 2020, Proposition 12).
         """
         if limit.delta == 0:
-            raise Unpriced("a zero-concentrated loss implies no (ε, 0) statement; give a delta > 0")
+            raise Unpriced("a zero-concentrated loss implies no pure (ε, 0) loss; give a delta > 0")
         best = Fraction(0)
         for order in _orders(
             lambda a: -_rho_at(_float(limit.epsilon), _float(log_down(limit.delta)), a)
@@ -358,7 +358,7 @@ class GDP:
     def within(cls, limit: ApproxDP) -> Self:
         """Return the largest μ², rounded down, that implies the (ε, δ) statement."""
         if limit.delta == 0:
-            raise Unpriced("a Gaussian loss implies no (ε, 0) statement; give a delta > 0")
+            raise Unpriced("a Gaussian loss implies no pure (ε, 0) loss; give a delta > 0")
         mu = _largest(lambda mu: exceeding(limit.epsilon, mu) <= limit.delta)
         return cls(round_down(mu * mu))
 
@@ -457,8 +457,8 @@ def _same(first: Loss, second: object) -> None:
     """Raise unless both losses are stated in one measure."""
     if type(first) is not type(second):
         raise TypeError(
-            f"a {first.name} loss and a {getattr(second, 'name', type(second).__name__)} loss do "
-            "not add up; convert one of them first"
+            f"a {first.name} loss and a {getattr(second, 'name', type(second).__name__)} loss "
+            "cannot be added; convert one of them first"
         )
 
 

@@ -206,7 +206,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Raise `ValueError` where the parameters do not fit the public part; costs nothing."""
         if public.kind != self.kind:
             raise ValueError(
-                f"{type(self).__name__} is for data of the kind {self.kind!r}; got {public.kind!r}"
+                f"{type(self).__name__} needs data of kind {self.kind!r}; got {public.kind!r}"
             )
 
     def uses(self, public: Any) -> tuple[str, ...] | None:
@@ -219,7 +219,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
 
     @abstractmethod
     def plan(self, public: Any) -> Plan:
-        """Return what a release will cost and how good it will be, before it is spent."""
+        """Return the privacy loss and the expected error of a release, before anything is spent."""
 
     @abstractmethod
     def program(self, public: Any, budget: Budget) -> Program[ReleaseT]:
@@ -246,7 +246,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
             The private data.
         ledger
             The account in which the loss is booked before the data are touched, or the path of its
-            file. Without one the guarantee says that it was not composed with other releases.
+            file. Without one the guarantee states that it was not composed with other releases.
         """
         release: ReleaseT = door.release(self, data, ledger)
         return release

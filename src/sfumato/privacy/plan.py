@@ -29,21 +29,21 @@ class Rate(NamedTuple):
 
 #: What releases are made of, with rates that were measured with 10^5 to 10^7 of each.
 RATES = {
-    "cells": Rate(80, 400, "Fewer bins, or fewer columns together, take less."),
-    "grid cells": Rate(60, 200, "Fewer cells along each axis, or fewer levels, take less."),
-    "pairs of symbols": Rate(10, 320, "Symbols that are grouped take less."),
-    "model cells": Rate(2, 210, "Fewer columns, or fewer bins, take less."),
-    "synthetic values": Rate(8, 50, "Fewer columns take less."),
-    "declared values": Rate(40, 450, "Fewer bins or values of a column take less."),
-    "nodes": Rate(3, 150, "Fewer nodes take less."),
-    "edges": Rate(14, 330, "Fewer edges take less."),
-    "pairs of nodes": Rate(0.2, 6, "Fewer nodes take less."),
-    "collected pairs": Rate(0.2, 31, "Fewer nodes take less."),
-    "noisy pairs": Rate(1, 85, "Fewer nodes, or mechanism='response', take less."),
-    "eigenvector entries": Rate(25, 60, "Fewer eigenvectors take less."),
-    "sums": Rate(8, 440, "Fewer features take less: fewer columns, or fewer values of each."),
-    "answers": Rate(1, 80, "Fewer answers take less."),
-    "candidate weights": Rate(0, 30, "A smaller population, or fewer features, take less."),
+    "cells": Rate(80, 400, "To reduce this, use fewer bins or fewer columns per table."),
+    "grid cells": Rate(60, 200, "To reduce this, use fewer cells along each axis or fewer levels."),
+    "pairs of symbols": Rate(10, 320, "To reduce this, group symbols."),
+    "model cells": Rate(2, 210, "To reduce this, use fewer columns or fewer bins."),
+    "synthetic values": Rate(8, 50, "To reduce this, use fewer columns."),
+    "declared values": Rate(40, 450, "To reduce this, use fewer bins or values per column."),
+    "nodes": Rate(3, 150, "To reduce this, use fewer nodes."),
+    "edges": Rate(14, 330, "To reduce this, use fewer edges."),
+    "pairs of nodes": Rate(0.2, 6, "To reduce this, use fewer nodes."),
+    "collected pairs": Rate(0.2, 31, "To reduce this, use fewer nodes."),
+    "noisy pairs": Rate(1, 85, "To reduce this, use fewer nodes, or mechanism='response'."),
+    "eigenvector entries": Rate(25, 60, "To reduce this, use fewer eigenvectors."),
+    "sums": Rate(8, 440, "To reduce this, use fewer columns or fewer values per column."),
+    "answers": Rate(1, 80, "To reduce this, use fewer answers."),
+    "candidate weights": Rate(0, 30, "To reduce this, use a smaller population or fewer features."),
 }
 
 
@@ -86,7 +86,7 @@ class PlanStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a release will cost and how good it will be.
+    """The privacy loss and the expected error of a release, in advance.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def require_integers(output: Any, shape: tuple[int, ...], *, wide: bool = True) 
     """Raise unless an output is an array of integers: of 64 bits, or of any where noise is wide."""
     if getattr(output, "dtype", None) == np.object_:
         if not wide:
-            raise ValueError("whole numbers of 64 bits are said in an array of them")
+            raise ValueError("whole numbers of 64 bits must be in an array of them")
         require_wholes(output, shape)
     else:
         require_array(output, np.int64, shape)
@@ -109,7 +109,7 @@ def require_within(output: Any, shape: tuple[int, ...], bound: int) -> None:
     require_array(output, np.int64, shape)
     # Not by their absolute values: the least integer has none.
     if output.min(initial=0) < -bound or output.max(initial=0) > bound:
-        raise ValueError(f"its entries are at most {bound} in size")
+        raise ValueError(f"its entries must be at most {bound} in size")
 
 
 _kinds: dict[str, type[_Signed]] = {}
@@ -208,7 +208,7 @@ class Primitive(_Signed):
         Type, shape and range are those that the signature gives; whoever verifies a transcript
         asks. A primitive whose outputs are never saved in a release need not answer.
         """
-        raise ValueError(f"{self.kind} does not declare what it may say")
+        raise ValueError(f"{self.kind} does not declare its possible outputs")
 
     @abstractmethod
     def log_probability(self, value: Any, output: Any) -> float:

@@ -191,20 +191,20 @@ def require_same(found: Transcript, given: Transcript) -> None:
         if not _same(*(cut and vars(cut) for cut in (slice_here, slice_there))):
             odd = slice_there or slice_here
             named = "" if odd is None else "/".join(odd.path)
-            raise DoesNotFollow(f"the slice {named!r} of the transcript does not follow")
+            raise DoesNotFollow(f"the slice {named!r} of the transcript is not one of the method")
 
 
 def _compare_entries(mine: Entry | None, theirs: Entry | None) -> None:
     """Raise unless two entries ask the same, at the same price, and are told as much."""
     if mine is None or theirs is None:
         label = (mine or theirs).label  # type: ignore[union-attr]
-        missing = "is missing in the transcript" if theirs is None else "is never asked"
+        missing = "is missing in the transcript" if theirs is None else "is not one of the method"
         raise DoesNotFollow(f"the measurement {label!r} {missing}")
     # Label, path and signature were compared when the prompter was asked.
     if not _same(mine.cost, theirs.cost):
         raise DoesNotFollow(f"the cost of {theirs.label!r} is not that of the method")
     if len(mine.outputs) != len(theirs.outputs):
-        raise DoesNotFollow(f"{theirs.label!r} holds more than the method was told")
+        raise DoesNotFollow(f"{theirs.label!r} holds more outputs than the method uses")
 
 
 def _same(mine: Any, theirs: Any) -> bool:
@@ -224,23 +224,23 @@ class Prompter:
     ) -> Entry:
         entry = next(self._entries, None)
         if entry is None:
-            raise DoesNotFollow(f"the method asks for {label!r}, which the transcript lacks")
+            raise DoesNotFollow(f"the method measures {label!r}, which the transcript lacks")
         if entry.label != label:
-            raise DoesNotFollow(f"the method asks for {label!r} and not for {entry.label!r}")
+            raise DoesNotFollow(f"the method measures {label!r} and not {entry.label!r}")
         if entry.path != path or not _same(entry.signature, primitive.signature()):
-            raise DoesNotFollow(f"the method asks for {label!r} otherwise than the transcript says")
+            raise DoesNotFollow(f"the method measures {label!r} otherwise than the transcript")
         return entry
 
     def measure(self, label: str, path: tuple[str, ...], primitive: Primitive, value: Any) -> Any:
         """Return what the transcript says."""
         entry = self._next(label, path, primitive)
         if len(entry.outputs) != 1:
-            raise DoesNotFollow(f"{label!r} says {len(entry.outputs)} things instead of one")
+            raise DoesNotFollow(f"{label!r} has {len(entry.outputs)} outputs instead of one")
         (output,) = entry.outputs
         try:
             primitive.check_output(output)
         except (ValueError, TypeError) as error:
-            raise DoesNotFollow(f"what {label!r} says cannot be said there: {error}") from None
+            raise DoesNotFollow(f"the output of {label!r} is impossible: {error}") from None
         return output
 
     def start(self, label: str, path: tuple[str, ...], primitive: StatefulPrimitive) -> Run:
@@ -272,6 +272,6 @@ class _PromptedRun:
         try:
             self._primitive.check_output(value, self._said, output)
         except (ValueError, TypeError) as error:
-            raise DoesNotFollow(f"what {label!r} says cannot be said there: {error}") from None
+            raise DoesNotFollow(f"the output of {label!r} is impossible: {error}") from None
         self._taken += 1
         return output

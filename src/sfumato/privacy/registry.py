@@ -82,5 +82,5 @@ def find_method(given: str, names: Iterable[str]) -> str:
     found = known.get(command_name(plain))
     if found is None or plain not in (found.lower(), command_name(found)):
         hint = suggest(command_name(plain), known)
-        raise ValueError(f"there is no method {given!r}{hint or '.'} There are {', '.join(known)}")
+        raise ValueError(f"there is no method {given!r}{hint or '.'} Methods: {', '.join(known)}")
     return found

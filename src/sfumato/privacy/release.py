@@ -96,7 +96,9 @@ class Release(ABC):
     def provenance(self) -> Provenance:
         """Where this release comes from."""
         if self._provenance is None:
-            raise RuntimeError("this release did not come through the door")
+            raise RuntimeError(
+                "this release was not made by a method of sfumato; call method.release(data)"
+            )
         return self._provenance
 
     @property
@@ -106,7 +108,7 @@ class Release(ABC):
 
     @property
     def transcript(self) -> Transcript:
-        """What the primitives said."""
+        """The outputs of the primitives."""
         return self.provenance.transcript
 
     @property

@@ -221,8 +221,8 @@ def _content(place: Path, most: int) -> bytes:
         content = file.read(size + 1) if size <= most else b""
     if max(size, len(content)) > most:
         raise NotARelease(
-            f"{place.name} has {size:,} bytes, of which {most:,} are read at most; this is not a "
-            "release that this version wrote"
+            f"{place.name} has {size:,} bytes, more than the {most:,} that a release of this "
+            "version can have"
         )
     return content
 
@@ -323,7 +323,7 @@ class Verification:
         """Return what is promised, as far as it was checked, or that nothing is."""
         if self.passed and self.guarantee is not None:
             return self.guarantee.words(checked=self.booked)
-        return "This release cannot be trusted: see what is marked BAD."
+        return "This release cannot be trusted: see the lines marked BAD."
 
     def __str__(self) -> str:
         lines = [f"{check.mark} {check.words}" for check in self.checks]
@@ -353,7 +353,7 @@ def verify(
     ledger: LedgerLike = None,
     report: bool = True,
 ) -> Verification:
-    """Check a saved release: files, signature, books, and the release itself, rebuilt.
+    """Check a saved release: files, signature, ledger entry, and the release rebuilt.
 
     Nothing is rebuilt, and no file but the certificate parsed, unless all hashes and the signature
     are right.
@@ -363,7 +363,7 @@ def verify(
     path
         The folder that `save` wrote.
     key
-        The public key the signature must belong to; without one any valid signature passes.
+        The public key that must have signed; without one any valid signature passes.
     ledger
         The ledger in which the release should be booked, or the path of its file.
     report
@@ -385,8 +385,8 @@ def verify(
         rebuilt.append(_rebuild(document, files))
         _follows(rebuilt[0], files)
         return (
-            "the release was rebuilt from its transcript, without any data; every cost adds up to "
-            "no more than what is promised"
+            "the release was rebuilt from its transcript, without any data; its privacy loss is "
+            "within the guarantee"
         )
 
     checks.append(_run_guarded_check("rebuild", rebuild))
@@ -399,7 +399,7 @@ def verify(
     if book is not None:
         checks.append(_run_guarded_check("ledger", lambda: _check_booking(document, release, book)))
     elif release.provenance.ledger is not None:
-        words = f"note: no ledger was given, so that {release.guarantee.ledger} was not looked up"
+        words = f"note: no ledger was given, so {release.guarantee.ledger} was not checked"
         checks.append(Check("ledger", True, words, remark=True))
     booked = book is not None and checks[-1].passed
     return Verification(tuple(checks), release, booked)
@@ -412,7 +412,7 @@ def _follows(release: Release, files: dict[str, bytes]) -> None:
         if files[name] != content:
             raise ValueError(surplus(name, files[name], content))
     if transcript.marks not in ((), (SEEDED,), (REHEARSED,), (SEEDED, REHEARSED)):
-        raise DoesNotFollow("the transcript bears a mark that no transcript has")
+        raise DoesNotFollow("the transcript has an unknown mark")
 
 
 def _compare_all_files(
@@ -481,7 +481,7 @@ def _check_statements(
     if found.wrong:
         # Another version may have other words, and it alone can tell.
         hint = f"; it was made by version {made_by}: verify it with that" * (made_by != version)
-        raise ValueError(f"it states what such a release does not: {found.wrong[0]}{hint}")
+        raise ValueError(f"it does not match such a release: {found.wrong[0]}{hint}")
     return found
 
 
@@ -536,7 +536,7 @@ def _check_signature(document: dict[str, Any], key: str | Path | None) -> Check:
         return Check(
             "signature",
             key is None,
-            "note: not signed; hashes show damage, but not a forger who rewrote everything",
+            "note: not signed; hashes detect damage, but not a forgery of the whole folder",
             remark=True,
         )
     if key is not None and keys.public_hex(keys.load_public(key)) != keys.public_hex(public):
@@ -568,4 +568,7 @@ def _check_booking(document: dict[str, Any], release: Release, ledger: Ledger) -
         raise ValueError(f"{entry.reference} was booked for another release")
     if entry.note != f"transcript {release.transcript.digest()}":
         raise ValueError(f"{entry.reference} was booked for another transcript")
-    return f"booked as {entry.reference} for this very transcript, and the chain holds it"
+    return (
+        f"booked as {entry.reference} for this transcript, and the entry is in the "
+        "ledger's hash chain"
+    )

@@ -215,7 +215,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
             return {"array": name, "shape": value.shape, "type": arrays[name].dtype.str}
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
-    raise TypeError(f"a primitive may not say a {type(value).__name__}")
+    raise TypeError(f"a primitive cannot return a {type(value).__name__}")
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:

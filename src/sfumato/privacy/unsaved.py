@@ -81,7 +81,7 @@ class Kept:
             with zipfile.ZipFile(self.file) as packed:
                 members = packed.infolist()
                 if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-                    raise ValueError("what is kept is not compressed")
+                    raise ValueError("the kept transcript is not compressed")
                 if sum(member.file_size for member in members) > LARGEST_BYTES:
                     raise ValueError("it is larger than any transcript")
                 files = {member.filename: packed.read(member) for member in members}
@@ -90,8 +90,8 @@ class Kept:
                 raise LedgerError(f"{self.file} was written by another version of sfumato")
         except FileNotFoundError:
             raise LedgerError(
-                f"nothing is kept of entry {self.number} of {self.ledger}: either it was saved, or "
-                "its measurement never ended. What was booked stays spent"
+                f"nothing is kept of entry {self.number} of {self.ledger}: either it was saved, "
+                "or its measurement was never complete. Its privacy loss stays booked"
             ) from None
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             if isinstance(error, LedgerError):
@@ -152,9 +152,9 @@ class Reserve:
         except OSError as error:
             _remove_if_empty(self._folder)
             raise LedgerError(
-                f"there is no place for a transcript in {self._folder}: {error.strerror}; nothing "
-                f"was measured or booked. About {size / 1e6:,.1f} MB must be free, and the folder "
-                "of the ledger writable"
+                f"the transcript cannot be stored in {self._folder}: {error.strerror}; nothing "
+                f"was measured or booked. About {size / 1e6:,.1f} MB must be free, and the "
+                "folder of the ledger must be writable"
             ) from error
 
     def keep(self, number: int, document: dict[str, Any], files: dict[str, bytes]) -> Kept:

@@ -49,8 +49,8 @@ def limits(bounds: Any, count: int, what: str) -> list[tuple[float, float]]:
     """
     if bounds is None:
         raise ValueError(
-            f"{what} must be given as (low, high), or as a list of (low, high), one pair a column: "
-            "what everybody knows about the values, not what these data happen to hold"
+            f"{what} must be given as (low, high), or as a list of (low, high), one pair per "
+            "column; bounds must be public knowledge, not the extremes of these data"
         )
     try:
         pairs = _pairs(bounds, count)
@@ -99,13 +99,13 @@ def refuse_odd(values: Any, what: str, *, features: bool = False, words: bool = 
         return  # A sparse matrix, which scikit-learn refuses by its type.
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         # scikit-learn would use what lies under the mask.
-        raise ValueError(f"{what} must not be masked; leave the rows with masked values out")
+        raise ValueError(f"{what} must not be masked; remove the rows with masked values")
     named = _columns(values)
     if features and (named is None or any(name is None for name, _ in named)):
         if named is None:
             return
         raise ValueError(
-            f"{what} must have two axes, a row a record. Reshape your data: "
+            f"{what} must have two axes, with one row per record. Reshape your data: "
             "array.reshape(-1, 1) for a single feature, array.reshape(1, -1) for a single record"
         )
     for name, column in named or ():
@@ -116,8 +116,8 @@ def refuse_odd(values: Any, what: str, *, features: bool = False, words: bool = 
         if row is not None:
             where = f"row {row}" if name is None else f"column {name!r}, row {row}"
             raise ValueError(
-                f"{what} must be numbers; {where} (counted from 0) holds text. "
-                "Leave the row or the column out, or turn its words into numbers"
+                f"{what} must be numbers; {where} (counted from 0) holds text. Remove the row or "
+                "the column, or encode the text as numbers"
             )
 
 
@@ -145,11 +145,11 @@ def _refuse_odd_column(which: str, column: NDArray[Any]) -> None:
     if column.dtype.kind in "mM":
         # As numbers they would count a unit that the finest of all rows decides.
         raise ValueError(
-            f"{which} must be numbers, and is stored as dates or spans of time; turn them into a "
+            f"{which} must be numbers, and is stored as dates or durations; convert them to a "
             "number of days or of seconds"
         )
     if column.dtype.kind == "V":
-        raise ValueError(f"{which} must be numbers, one in a cell; it is stored as records")
+        raise ValueError(f"{which} must be numbers, one per cell; it is stored as records")
 
 
 def run_check(check: Callable[[], Result], what: str) -> Result:
@@ -161,7 +161,9 @@ def run_check(check: Callable[[], Result], what: str) -> Result:
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-    raise ValueError(f"{what} must be numbers that double precision can hold; some value is none")
+    raise ValueError(
+        f"{what} must be numbers that double precision can hold; at least one value is not"
+    )
 
 
 def _is_word(cell: Any) -> bool:

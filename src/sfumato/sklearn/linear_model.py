@@ -77,7 +77,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         known = {field.name for field in fields(kind)}
         if self.delta is not None:
             if "delta" not in known:
-                raise ValueError(f"{self.method} has a pure epsilon; leave delta out")
+                raise ValueError(f"{self.method} guarantees pure epsilon-DP; leave delta out")
             given["delta"] = self.delta
         made: AnyMethod = kind(**given)
         return made
@@ -277,7 +277,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):  # type: ign
             return super()._method()
         given = {"epsilon": self.epsilon, "target": TARGET, **(self.options or {})}
         if self.delta is not None:
-            raise ValueError("FunctionalRegression has a pure epsilon; leave delta out")
+            raise ValueError("FunctionalRegression guarantees pure epsilon-DP; leave delta out")
         kind: Any = resolve("table.FunctionalRegression")
         made: AnyMethod = kind(positive=["true"], **given)
         return made

@@ -60,7 +60,7 @@ class Teller:
 def tell(screen: Screen, root: Path) -> dict[str, Any]:
     """Run the workflow, say what happens, and return it for programs."""
     places, teller = Places(root), Teller(screen)
-    with screen.working("making up a clinic"):
+    with screen.working("generating a synthetic clinic"):
         made = _make(teller, places)
     ledger, method, table = _prepare(screen, teller, places)
     with screen.working("rehearsing"):

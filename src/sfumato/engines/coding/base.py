@@ -325,8 +325,8 @@ class Coding(ABC):
     noun: ClassVar[str]
     _unreadable_remedy: ClassVar[str] = "Correct it, or declare another kind for this column."
     _unsure_words: ClassVar[tuple[str, str]] = (
-        "the value is stored in floating point, and the domain or its missing_values hold whole "
-        "numbers beyond 2**53, which floating point does not tell apart",
+        "the value is stored in floating point, and the domain or its missing_values contain "
+        "whole numbers beyond 2**53, which floating point cannot distinguish",
         "Store the column as whole numbers or as text.",
     )
 

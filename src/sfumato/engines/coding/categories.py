@@ -43,8 +43,7 @@ class Categories(Coding):
     noun = "a category"
     outsides = ("refuse", "other")
     _unsure_words = (
-        "the value is a number or a date that is written in another way than the categories it "
-        "may be",
+        "the value is a number or a date, and the categories write it in another way",
         "Store the column as text, written as the categories are.",
     )
 
@@ -60,23 +59,26 @@ class Categories(Coding):
         wholes = all(type(value) is int for value in self.values)
         if not self.values or not (texts or wholes):
             raise ValueError(
-                "the values of a column are one or more texts, or one or more whole numbers; "
-                "for true and false use kind 'boolean', for numbers kind 'number' with edges"
+                "values must be all texts or all whole numbers, and at least one; for true and "
+                "false use kind 'boolean', for numbers kind 'number' with edges"
             )
         if len(set(self.values)) != len(self.values):
-            raise ValueError("values must name every category once")
+            raise ValueError("values must list every category once")
         if wholes and any(not -(2**63) <= int(value) < 2**64 for value in self.values):
-            raise ValueError("whole numbers as values have at most 64 bits; name them as text")
+            raise ValueError("whole numbers in values must fit 64 bits; write them as text")
         if wholes and min(self._wholes) < 0 and max(self._wholes) >= 2**63:
-            raise ValueError("negative numbers cannot stand beside 2**63 and more; use text")
+            raise ValueError(
+                "values cannot hold both negative numbers and numbers of 2**63 or more; write "
+                "them as text"
+            )
         if texts and any(_unusable(str(value)) for value in self.values):
             raise ValueError("values must be text that UTF-8 can hold, and not the NUL character")
         if self.missing_values and self._means_both():
-            raise ValueError("a value cannot be a category and stand for a missing one")
+            raise ValueError("a value cannot be both a category and one of missing_values")
         if self.missing == "code" and any(str(v).strip() in NOT_A_NUMBER for v in self.values):
             raise ValueError(
-                "no category may be called 'nan' where missing values have a code: beside text, "
-                "NumPy and Polars write a missing number so; give the category another name"
+                "no category may be called 'nan' with missing = \"code\", because NumPy and "
+                "Polars write a missing number as nan beside text; give the category another name"
             )
         self._refuse_reserved("missing", "code", MISSING)
         self._refuse_reserved("outside", "other", OTHER)

@@ -116,7 +116,9 @@ class Numbers(Coding):
         low = [ceil(edge) for edge in scaled[:-1]]
         high = [ceil(edge) - 1 for edge in scaled[1:-1]] + [floor(scaled[-1])]
         if max(map(abs, low + high)) >= 2**53:
-            raise ValueError("numbers with decimals must stay below 2**53 of their last decimal")
+            raise ValueError(
+                "numbers with decimals must be less than 2**53 units of the last decimal"
+            )
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:

@@ -53,8 +53,8 @@ class Integers(Coding):
         bins = count if self.bins is None else self.bins
         if not 1 <= bins <= min(count, 2**24):
             raise ValueError(
-                f"the {count} whole numbers from low to high go into 1 to {min(count, 2**24)} "
-                f"bins; got {bins}"
+                f"the {count} whole numbers from low to high need 1 to {min(count, 2**24)} bins; "
+                f"got {bins}"
             )
         # ⌊i·count/bins⌋ in parts that 64 bits hold.
         wide, rest = divmod(count, bins)

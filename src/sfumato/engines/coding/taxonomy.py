@@ -25,30 +25,30 @@ def check_taxonomy(taxonomy: Any, values: tuple[str, ...] | tuple[int, ...]) -> 
     """Say what is wrong with the taxonomy of some values."""
     if not isinstance(taxonomy, tuple):
         raise ValueError(
-            'a taxonomy is a list of groups, such as [["a", "b"], ["c", "d"]], and groups may '
-            f"hold groups; got {type(taxonomy).__name__}"
+            'a taxonomy must be a list of groups, such as [["a", "b"], ["c", "d"]], and groups '
+            f"may hold groups; got {type(taxonomy).__name__}"
         )
     known, seen = set(values), set()
     for value in _leaves(taxonomy, 1):
         if type(value) not in (str, int) or value not in known:
             raise ValueError(
-                f"the taxonomy names {value!r}, which is not among the values; add it to values or "
-                "take it out of the taxonomy"
+                f"the taxonomy holds {value!r}, which is not among the values; add it to values "
+                "or remove it from the taxonomy"
             )
         if value in seen:
-            raise ValueError(f"the taxonomy names {value!r} twice; every value has one place in it")
+            raise ValueError(f"the taxonomy holds {value!r} twice; list it once")
         seen.add(value)
     if not generalisations(taxonomy, values):
         raise ValueError(
-            "the taxonomy must join some of the values, and not only all of them: a list of groups "
-            'such as [["a", "b"], ["c", "d"]]; leave it out if there is nothing to join'
+            "the taxonomy must group some of the values, and not only all of them: a list of "
+            'groups such as [["a", "b"], ["c", "d"]]; leave it out if there is nothing to group'
         )
 
 
 def _leaves(group: Taxonomy, depth: int) -> list[Any]:
     """Return the values of a group, also those of the groups in it."""
     if not group:
-        raise ValueError("the taxonomy has an empty group; name its values or take it out")
+        raise ValueError("the taxonomy has an empty group; fill or remove it")
     if depth > DEEPEST:
         raise ValueError(f"the taxonomy is nested more than {DEEPEST} deep; use fewer levels")
     values: list[Any] = []
