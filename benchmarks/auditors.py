@@ -51,14 +51,14 @@ TESTERS = Path(__file__).resolve().parent / "peers" / "audit_testers.py"
 METHODS = (
     "marginals",
     "histogram",
-    "priv-bayes",
-    "uniform-grid",
-    "priv-tree",
-    "suffix-tree",
-    "subgraph-count",
-    "degree-sequence",
-    "functional-regression",
-    "randomized-response",
+    "privbayes",
+    "uniformgrid",
+    "privtree",
+    "suffixtree",
+    "subgraphcount",
+    "degreesequence",
+    "functionalregression",
+    "randomizedresponse",
 )
 MMD = "dp_auditorium_mmd"
 MUTANTS = (

@@ -105,7 +105,7 @@ def test_a_promise_that_holds_is_not_refuted_and_replay_reaches_it(name, run, re
 
 
 def test_people_get_a_table_and_plain_words(run):
-    outcome = run("audit", "randomized-response", "--epsilon", "1", "--trials", "600", "--seed", 2)
+    outcome = run("audit", "randomizedresponse", "--epsilon", "1", "--trials", "600", "--seed", 2)
     assert outcome.code == 0
     assert "one answer, and another (1)" in outcome.out
     assert re.search(
@@ -118,7 +118,7 @@ def test_people_get_a_table_and_plain_words(run):
 
 
 def test_an_audit_with_a_seed_can_be_repeated(run):
-    words = ("audit", "randomized-response", "--epsilon", "1", "--trials", "200", "--json")
+    words = ("audit", "randomizedresponse", "--epsilon", "1", "--trials", "200", "--json")
     first, again, other = (run(*words, "--seed", seed).document for seed in (1, 1, 2))
     assert first == again != other
     sampled = [pair["sampled"] for pair in first["pairs"]]
@@ -175,7 +175,7 @@ def test_half_the_noise_is_refuted_by_samples(run, monkeypatch):
 
     # The log-probability still tells what should be: replay finds nothing, samples do.
     monkeypatch.setattr(Randomized, "sample", half)
-    words = ("audit", "randomized-response", "--epsilon", "1", "--trials", "400", "--seed", "1")
+    words = ("audit", "randomizedresponse", "--epsilon", "1", "--trials", "400", "--seed", "1")
     outcome = run(*words, "--json")
     assert outcome.code == ExitCode.REFUTED
     document = outcome.document
@@ -230,7 +230,7 @@ def test_an_infinite_loss_is_shown_as_such():
 
 def test_the_picture_is_written(run, tmp_path):
     path = tmp_path / "event.svg"
-    words = ("audit", "randomized-response", "--epsilon", "1", *FEW)
+    words = ("audit", "randomizedresponse", "--epsilon", "1", *FEW)
     outcome = run(*words, "--picture", path, "--json")
     assert outcome.document["picture"] == str(path)
     assert "<svg" in path.read_text(encoding="utf-8")
@@ -240,11 +240,11 @@ def test_the_picture_is_written(run, tmp_path):
     ("words", "said"),
     [
         (("histogram",), "--epsilon"),
-        (("nonsense", "--epsilon", "1"), "randomized-response"),
+        (("nonsense", "--epsilon", "1"), "randomizedresponse"),
         (("histogram", "--epsilon", "0"), "epsilon must be positive"),
         (("histogram", "--epsilon", "1", "--trials", "99"), "100"),
         (("histogram", "--epsilon", "1", "--confidence", "1"), "less than 1"),
-        (("histogram", "--epsilon", "1", "--picture", "a.gif"), ".svg or .png"),
+        (("histogram", "--epsilon", "1", "--picture", "a.gif"), ".svg, .png"),
         (("histogram", "--epsilon", "1", "--picture", "no/a.svg"), "no folder"),
         (("questions", "--epsilon", "1", "--delta", "1e-6"), "leave --delta out"),
         (("randomized-response", "--epsilon", "1", "--max-rows", "2"), "one answer"),
@@ -301,10 +301,10 @@ def test_a_schema_of_points_is_audited_and_one_of_another_kind_is_refused(
 ):
     schema = tmp_path / "line.toml"
     schema.write_text('[points]\nunit = "point"\n[axes]\nx = [0, 1]\n', encoding="utf-8")
-    words = ("audit", "uniform-grid", "--epsilon", "1", *FEW, "--schema", schema)
+    words = ("audit", "uniformgrid", "--epsilon", "1", *FEW, "--schema", schema)
     assert run(*words, "--json").document["ok"]
     assert run(*words, "--max-rows", "2").code == ExitCode.USAGE
     told = run("audit", "ngram", "--epsilon", "1", *FEW, "--schema", schema)
     assert told.code == ExitCode.DATA and "this file describes points" in told.err
-    told = run("audit", "uniform-grid", "--epsilon", "1", "--delta", "1e-9")
+    told = run("audit", "uniformgrid", "--epsilon", "1", "--delta", "1e-9")
     assert told.code == ExitCode.USAGE and "pure epsilon" in told.err
