@@ -207,9 +207,6 @@ def _immutable(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 # take turns. Everything here is public; keys of private points are as private as the points.
 
 
-"""Points that are woven at once: their coordinates stay in the cache."""
-
-
 def turns(dimensions: int, depth: int | None = None) -> tuple[int, ...]:
     """Return the splits of Morton's order: the axes in turn, `depth` times each (64 in all)."""
     if not 1 <= dimensions <= 64:

@@ -127,10 +127,8 @@ def _notes(features: Features) -> tuple[str, ...]:
     )
 
 
-# Stochastic Kronecker graphs as a model that synthetic graphs are drawn from.
-#
-# What they expect is in `kronecker_moments`, the one that fits given counts in `kronecker_fit`,
-# and their law in `kronecker_draws`. Everything here is public.
+# Stochastic Kronecker graphs as a model that synthetic graphs are drawn from. Everything here is
+# public.
 
 
 @dataclass(frozen=True)

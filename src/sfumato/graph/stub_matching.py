@@ -28,7 +28,7 @@ def match_graph(degrees: ArrayLike, generator: np.random.Generator) -> Integers:
     Parameters
     ----------
     degrees
-        The degree of each node; a simple graph must be able to have them (see `graphical`).
+        The degree of each node; a simple graph must be able to have them (see `degree_repair`).
     generator
         Where random numbers come from.
 
