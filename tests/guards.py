@@ -25,7 +25,7 @@ DOORS = {"privacy/budget.py", "privacy/door.py"}
 #: Who may read a file whole and without a limit, and why.
 WHOLE_READERS = {
     "data/graph_reading.py": "the data",
-    "data/sequence_files.py": "the data",
+    "data/sequences.py": "the data",
     "engines/files.py": "the data",
     "privacy/certificate.py": "the source code of the package",
     "privacy/door.py": "what is kept beside a ledger, which has its own limit",

@@ -27,7 +27,7 @@ MEASURES = re.compile(
     r"^\s+def (program\(|answer\(self, data)|^class \w+\((Stateful)?Primitive\)",
     re.MULTILINE,
 )
-READERS = ("sklearn/base.py", "sklearn/arrays.py")
+READERS = ("sklearn/arrays.py", "sklearn/naive_bayes.py")
 
 
 def code_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from sfumato.data.points import Points
 from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.partition import DyadicPartition
 from sfumato.privacy.record import record
-from sfumato.spatial.bucket_cells import BucketCells, Buckets, hilbert_order
+from sfumato.spatial.bucket_cells import BucketCells, Buckets
 from sfumato.spatial.dawa import (
     DAWA,
     PARTITION,
@@ -19,6 +19,7 @@ from sfumato.spatial.dawa import (
     level_shares,
     workload,
 )
+from sfumato.spatial.hilbert import hilbert_order
 from tests.spatial.grid_suite import GridMethodSuite, ReplacedGridMethodSuite, by_hand, made, points
 
 

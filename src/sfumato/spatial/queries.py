@@ -19,7 +19,8 @@ from sfumato.mechanisms.hierarchy import Hierarchy
 from sfumato.mechanisms.privelet import haar
 from sfumato.mechanisms.privtree import Frontier, FrontierQuery
 from sfumato.privacy.program import Query
-from sfumato.spatial.bucket_cells import Buckets, hilbert_order
+from sfumato.spatial.bucket_cells import Buckets
+from sfumato.spatial.hilbert import hilbert_order
 from sfumato.spatial.tree_shape import TreeShape, children
 
 __all__ = [
