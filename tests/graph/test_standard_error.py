@@ -13,9 +13,9 @@ from sfumato.audit import examine
 from sfumato.data.graph import GraphPublic
 from sfumato.graph.statistic import GraphStatistic
 from sfumato.mechanisms.expression.estimate import estimate
-from sfumato.mechanisms.expression.scale import STEPS, ScaleNoise
 from sfumato.mechanisms.expression.noises import EstimatedNoise, KnownNoise
 from sfumato.mechanisms.expression.polynomials import polynomial_of, remove_bias, variance
+from sfumato.mechanisms.expression.scale import STEPS, ScaleNoise
 from sfumato.mechanisms.expression.terms import Item, Unit
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput, SmoothLaplace
