@@ -181,7 +181,7 @@ def test_a_method_with_randomness_of_its_own_is_called_that():
             yield Ask(share, self._noise(public, share), TallyCounts(), "counts")
 
     data = Tally([0], TallyPublic(3))
-    with pytest.raises(NotReproducible, match="randomness of its own"):
+    with pytest.raises(NotReproducible, match="draws its own randomness"):
         sample_loss(Coin(epsilon=1), (data, data), trials=100, seed=1)
 
 

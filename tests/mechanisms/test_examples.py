@@ -14,4 +14,4 @@ import sfumato.mechanisms
 )
 def test_examples_in_docstrings(name):
     module = import_module(f"sfumato.mechanisms.{name}")
-    assert doctest.testmod(module).report_failure == 0
+    assert doctest.testmod(module).failed == 0

@@ -39,7 +39,10 @@ def check_part(part: Part) -> None:
         )
     rising = all(low < high for low, high in pairwise(part.edges))
     if not rising or not all(map(math.isfinite, part.edges)):
-        raise ValueError(f"the edges of the question {part.name!r} must be finite and increasing")
+        raise ValueError(
+            f"the edges of the question {part.name!r}, from low to high, must be finite and "
+            "increasing"
+        )
 
 
 def check_item(item: Item) -> None:
