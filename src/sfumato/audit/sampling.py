@@ -102,12 +102,17 @@ class AuditResult:
         """Whether the promise is refuted at the stated confidence."""
         return self.excess > 0
 
+    @property
+    def worst(self) -> tuple[float, float]:
+        """The δ at which the loss shown exceeds the promise most, and that loss."""
+        return max(
+            self._points, key=lambda point: point[1] - promised_epsilon(self.claims, point[0])
+        )
+
     def __str__(self) -> str:
         percent = f"{100 * self.confidence:.6g} %"
         if self.refuted:
-            delta, shown = max(
-                self._points, key=lambda point: point[1] - promised_epsilon(self.claims, point[0])
-            )
+            delta, shown = self.worst
             promised = promised_epsilon(self.claims, delta)
             return (
                 f"REFUTED at {percent}: {self.claimed} is promised, that is a loss of at most "

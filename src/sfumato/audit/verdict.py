@@ -104,8 +104,8 @@ class Audit:
 
     @property
     def telling(self) -> PairAudit:
-        """The pair whose samples show the largest loss."""
-        return max(self.pairs, key=lambda pair: pair.sampled.bound)
+        """The pair whose samples exceed the promise most, or come closest to it."""
+        return max(self.pairs, key=lambda pair: (pair.sampled.excess, pair.sampled.bound))
 
     @property
     def bound(self) -> float:
@@ -115,7 +115,7 @@ class Audit:
     @property
     def largest(self) -> float:
         """The largest loss shown by samples; a loss is never negative."""
-        return max(self.bound, 0.0)
+        return max(0.0, *(pair.sampled.bound for pair in self.pairs))
 
     @property
     def event(self) -> Event:
@@ -145,9 +145,11 @@ class Audit:
         sampled, percent = self.telling.sampled, f"{100 * self.confidence:.6g} %"
         said = []
         if sampled.refuted:
+            delta, shown = sampled.worst
+            where = f" at δ = {delta:g}" if delta else ""
             said.append(
                 f"REFUTED at {percent}: {sampled.claimed} is promised, and a loss of "
-                f"{self.largest:.4g} is shown on the pair '{sampled.pair}'"
+                f"{shown:.4g}{where} is shown on the pair '{sampled.pair}'"
             )
         if self.faults:
             pair, text = self.faults[0]

@@ -67,7 +67,8 @@ def _wrap_frame(source: Any) -> Any:
 
     if isinstance(source, pl.LazyFrame):
         lazy = source
-        source = without_values(lambda: lazy.collect(), pl.exceptions.PolarsError, _query_failed)
+        # A query may call the user's own functions, which raise whatever they like.
+        source = without_values(lambda: lazy.collect(), Exception, _query_failed)
     if isinstance(source, nw.DataFrame):
         return source
     try:

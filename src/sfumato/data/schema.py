@@ -293,8 +293,11 @@ class Schema:
                 column.name,
                 column.coding.kind,
                 f"{column.size:,}",
-                # A fine grid has a label for each of millions of codes.
-                list_some(column.coding.labels) if column.size <= MOST_LABELS else "",
+                # A fine grid has a label for each of millions of codes; what a draft read off the
+                # data is private until it is confirmed.
+                list_some(column.coding.labels)
+                if column.size <= MOST_LABELS and (self.confirmed or not column.inferred)
+                else "",
                 "inferred" if column.inferred else "declared",
             )
             for column in self.columns

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -304,12 +305,14 @@ def step_of(value: Any, public: NumberPublic) -> int:
     public
         The bounds and the grid.
     """
-    try:
+    number = None
+    with suppress(TypeError, ValueError):
         number = exact(value)
-    except (TypeError, ValueError):
+    if number is None:
+        # Raised outside the handler: the error of `exact` repeats the private number.
         raise ValueError(
             "a finite number is needed; what was given is not shown because it is private"
-        ) from None
+        )
     inside = min(max(number, public.low), public.high)
     return round((inside - public.low) / (public.high - public.low) * public.steps)
 

@@ -98,14 +98,24 @@ def exact_named(x: object, name: str) -> Fraction:
         raise ValueError(f"{name}: {error}") from None
 
 
+def _holds_data(x: object) -> bool:
+    """Tell whether a value is an array, a series or a frame of whatever library."""
+    faces = ("__array__", "__dataframe__", "__arrow_c_stream__")
+    return not isinstance(x, np.generic) and any(hasattr(type(x), face) for face in faces)
+
+
 def briefly(x: object) -> str:
     """Return a value as an error repeats it: never at length, and never failing over its size.
 
     Parameters
     ----------
     x
-        Any public value.
+        Any value that should be public. Of a frame, a series or an array only the type is stated:
+        somebody may have passed data by mistake.
     """
+    items = x if isinstance(x, list | tuple) else (x,)
+    if any(_holds_data(item) for item in items):
+        return f"a {type(x).__name__}" + (" that holds data" if items is x else "")
     if isinstance(x, numbers.Rational):
         bits = max(int(x.numerator).bit_length(), int(x.denominator).bit_length())
         if bits > 4 * _SHOWN:

@@ -92,7 +92,11 @@ def _meaning(item: Any) -> str:
 
 def is_public(given: Any) -> bool:
     """Tell whether something is the public part of data."""
-    return hasattr(given, "assumptions") and hasattr(given, "kind")
+    # The class is asked: a frame or a named tuple may have columns of these names.
+    kind = type(given)
+    return callable(getattr(kind, "assumptions", None)) and isinstance(
+        getattr(kind, "kind", None), str
+    )
 
 
 def is_private(given: Any) -> bool:

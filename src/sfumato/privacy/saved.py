@@ -560,11 +560,13 @@ def _check_booking(document: dict[str, Any], release: Release, ledger: Ledger) -
         # Which columns its questions name, and so what is taken as public, is not known before.
         later["public"] = None
     booked, claimed = {**entry.guarantee.to_json(), **later}, {**document["guarantee"], **later}
-    if (entry.method, entry.parameters, booked) != (
-        document["method"],
-        document["parameters"],
-        claimed,
-    ):
+    # An entry, or a certificate, from before a parameter was renamed states its former name.
+    former = type(release.provenance.method).former_names
+    spent, stated_parameters = (
+        rename_former(former, parameters)
+        for parameters in (entry.parameters, document["parameters"])
+    )
+    if (entry.method, spent, booked) != (document["method"], stated_parameters, claimed):
         raise ValueError(f"{entry.reference} was booked for another release")
     if entry.note != f"transcript {release.transcript.digest()}":
         raise ValueError(f"{entry.reference} was booked for another transcript")

@@ -123,8 +123,8 @@ def _use(release: StatisticRelease) -> Section:
         "A quotient is uncertain where its denominator is small beside the noise on it.",
     )
     name = next(iter(release.measured), "1")
-    # A name may hold a quote of its own; it is typed into a shell.
-    text = name if '"' not in name and "'" not in name else "FORMULA"
+    # A reader pastes it into a shell: nothing in a name may end the text or be run.
+    text = "FORMULA" if set(name) & set("\"'$`\\!\r\n") else name
     command = f"python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').also('{text}'))\""
     return Section(
         "use", "How to use it", (Listing(points), Commands((command,))), "statistic.json"
