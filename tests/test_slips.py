@@ -12,6 +12,8 @@ import sfumato as sf
 from sfumato.audit import Pair
 from sfumato.local import MeanResponse
 from sfumato.noise.exact import briefly
+from sfumato.privacy import door
+from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.saved import verify
 
 CANARY = "QZCANARYZQ"
@@ -125,3 +127,14 @@ def test_a_release_booked_under_a_former_name_and_recovered_is_that_of_its_ledge
     folder = sf.Ledger.open(ledger).recover(1).save(tmp_path / "out")
     outcome = verify(folder, ledger=sf.Ledger.open(ledger))
     assert outcome.passed, str(outcome)
+
+
+def test_an_answer_through_a_refuted_ladder_does_not_pass_for_a_proved_one():
+    graph = sf.Graph([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3)], nodes=6)
+    options = {"epsilon": 1, "shape": "k-triangle", "k": 3}
+    printed = sf.SubgraphCount(**options, variant="published", accept_unproven=True)
+    release = printed.release(graph)
+    origin = release.provenance
+    recipe = door.Recipe.of(sf.SubgraphCount(**options), origin.public)
+    with pytest.raises(DoesNotFollow):
+        door.build(recipe, release.transcript, time=origin.time, ledger=None)
