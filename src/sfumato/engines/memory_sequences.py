@@ -9,7 +9,7 @@ Many are counted by walks that grow them from each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,14 +240,11 @@ class MemorySequences(Recalling):
         return keys[:positions], keys[positions:]
 
 
-# Growing strings to the right, a level at a time, with how often each of them occurs.
-#
-# Every place of the text belongs to one string of the frontier or to none any more; an occurrence
-# is known by the place behind it. A level costs one pass over the places that are left.
+class _Frontier:
+    """The nodes of one level of a tree over a text, and their places in it. Private.
 
-
-class MemoryGrams:
-    """The strings of a frontier and their places in a text. Private.
+    Every place of the text belongs to one node or to none any more. A level costs one pass over the
+    places that are left, and nothing of a level is kept for the next but them.
 
     Parameters
     ----------
@@ -257,7 +254,10 @@ class MemoryGrams:
         The number of symbols; the end has this code.
     """
 
-    __slots__ = ("_alphabet", "_depth", "_nodes", "_positions", "_strings", "_text")
+    __slots__ = ("_alphabet", "_depth", "_nodes", "_positions", "_size", "_text")
+    #: What the nodes are, and what is said when the last child of another one gets children.
+    _what: ClassVar[str]
+    _refusal: ClassVar[str]
 
     def __init__(self, text: NDArray[Any], alphabet: int) -> None:
         from sfumato.engines.sequence_kernels import places
@@ -266,19 +266,49 @@ class MemoryGrams:
         self._alphabet = alphabet
         self._positions = places(text, alphabet)
         self._nodes = np.zeros(len(self._positions), dtype=np.int32)
-        self._strings = 1
+        self._size = 1
         self._depth = 0
 
     def __repr__(self) -> str:
-        return f"MemoryGrams(depth={self._depth}, strings={self._strings})"
+        return f"{type(self).__name__}(depth={self._depth}, {self._what}={self._size})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private sequences cannot be pickled; save a release of them instead")
 
+    def _add_children(self, chosen: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return the number of the first child of each node that is chosen, -1 of others."""
+        chosen = np.asarray(chosen, dtype=np.bool_)
+        if chosen.shape != (self._size,):
+            raise ValueError(
+                f"there are {self._size} {self._what}; got an answer of shape {chosen.shape}"
+            )
+        fan_out = self._alphabet + 1
+        if self._depth and chosen.reshape(-1, fan_out)[:, -1].any():
+            raise ValueError(self._refusal)
+        first, self._size = children_of(chosen, fan_out)
+        return first
+
+    def _keep(self, left: int) -> None:
+        """Keep the places that belong to a node of the next level: the first ones."""
+        self._positions = shorten(self._positions, left)
+        self._nodes = shorten(self._nodes, left)
+        self._depth += 1
+
+
+class MemoryGrams(_Frontier):
+    """Strings that grow to the right, with how often each of them occurs. Private.
+
+    An occurrence is known by the place behind it.
+    """
+
+    __slots__ = ()
+    _what = "strings"
+    _refusal = "a string that ends cannot be expanded"
+
     @property
     def strings(self) -> int:
         """How many strings the frontier has. As public as what was expanded."""
-        return self._strings
+        return self._size
 
     @property
     def depth(self) -> int:
@@ -292,7 +322,7 @@ class MemoryGrams:
         """
         from sfumato.engines.sequence_kernels import tally
 
-        counts = np.zeros(self._strings, dtype=np.int64)
+        counts = np.zeros(self._size, dtype=np.int64)
         tally(self._nodes, counts)
         return counts
 
@@ -307,27 +337,46 @@ class MemoryGrams:
         """
         from sfumato.engines.sequence_kernels import split_on
 
-        chosen = np.asarray(expand, dtype=np.bool_)
-        if chosen.shape != (self._strings,):
-            raise ValueError(
-                f"there are {self._strings} strings; got an answer of shape {chosen.shape}"
-            )
-        fan_out = self._alphabet + 1
-        if self._depth and chosen.reshape(-1, fan_out)[:, -1].any():
-            raise ValueError("a string that ends cannot be expanded")
-        first, self._strings = children_of(chosen, fan_out)
-        left = split_on(self._text, self._positions, self._nodes, first, self._alphabet)
-        self._positions, self._nodes = (
-            shorten(self._positions, left),
-            shorten(self._nodes, left),
+        first = self._add_children(expand)
+        self._keep(split_on(self._text, self._positions, self._nodes, first, self._alphabet))
+
+
+class MemoryContexts(_Frontier):
+    """Contexts that grow to the left, with what follows each of them. Private."""
+
+    __slots__ = ()
+    _what = "contexts"
+    _refusal = "a context that begins with the start cannot be split"
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts the frontier has. As public as the splits."""
+        return self._size
+
+    def histograms(self) -> Integers64:
+        """Return for each context how often each symbol, and lastly the end, comes next."""
+        from sfumato.engines.sequence_kernels import tally_next
+
+        counts = np.zeros((self._size, self._alphabet + 1), dtype=np.int64)
+        tally_next(self._text, self._positions, self._nodes, counts)
+        return counts
+
+    def descend(self, split: NDArray[np.bool_]) -> None:
+        """Replace the frontier by the children of the contexts that are split.
+
+        Parameters
+        ----------
+        split
+            Which contexts of the frontier are split. Each gets one child for every symbol, in
+            order, and lastly one for the start, put before it. What begins with the start is
+            never split.
+        """
+        from sfumato.engines.sequence_kernels import split_back
+
+        first, depth = self._add_children(split), self._depth
+        self._keep(
+            split_back(self._text, self._positions, self._nodes, first, depth, self._alphabet)
         )
-        self._depth += 1
-
-
-# Growing contexts to the left, a level at a time, with what follows each of them.
-#
-# Every place of the text belongs to one context of the frontier or to none any more. A level costs
-# one pass over the places that are left, and nothing of a level is kept for the next but them.
 
 
 def children_of(chosen: NDArray[Any], most: int) -> tuple[NDArray[np.int32], int]:
@@ -348,79 +397,6 @@ def children_of(chosen: NDArray[Any], most: int) -> tuple[NDArray[np.int32], int
         )
     first[split] = np.arange(len(split)) * most
     return first, len(split) * most
-
-
-class MemoryContexts:
-    """The contexts of a frontier and their places in a text. Private.
-
-    Parameters
-    ----------
-    text
-        All sequences, each behind its start marker.
-    alphabet
-        The number of symbols; the end has this code.
-    """
-
-    __slots__ = ("_alphabet", "_contexts", "_depth", "_nodes", "_positions", "_text")
-
-    def __init__(self, text: NDArray[Any], alphabet: int) -> None:
-        from sfumato.engines.sequence_kernels import places
-
-        self._text = text
-        self._alphabet = alphabet
-        self._positions = places(text, alphabet)
-        self._nodes = np.zeros(len(self._positions), dtype=np.int32)
-        self._contexts = 1
-        self._depth = 0
-
-    def __repr__(self) -> str:
-        return f"MemoryContexts(depth={self._depth}, contexts={self._contexts})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("private sequences cannot be pickled; save a release of them instead")
-
-    @property
-    def contexts(self) -> int:
-        """How many contexts the frontier has. As public as the splits."""
-        return self._contexts
-
-    def histograms(self) -> Integers64:
-        """Return for each context how often each symbol, and lastly the end, comes next."""
-        from sfumato.engines.sequence_kernels import tally_next
-
-        counts = np.zeros((self._contexts, self._alphabet + 1), dtype=np.int64)
-        tally_next(self._text, self._positions, self._nodes, counts)
-        return counts
-
-    def descend(self, split: NDArray[np.bool_]) -> None:
-        """Replace the frontier by the children of the contexts that are split.
-
-        Parameters
-        ----------
-        split
-            Which contexts of the frontier are split. Each gets one child for every symbol, in
-            order, and lastly one for the start, put before it. What begins with the start is
-            never split.
-        """
-        from sfumato.engines.sequence_kernels import split_back
-
-        chosen = np.asarray(split, dtype=np.bool_)
-        if chosen.shape != (self._contexts,):
-            raise ValueError(
-                f"there are {self._contexts} contexts; got an answer of shape {chosen.shape}"
-            )
-        fan_out = self._alphabet + 1
-        if self._depth and chosen.reshape(-1, fan_out)[:, -1].any():
-            raise ValueError("a context that begins with the start cannot be split")
-        first, self._contexts = children_of(chosen, fan_out)
-        left = split_back(
-            self._text, self._positions, self._nodes, first, self._depth, self._alphabet
-        )
-        self._positions, self._nodes = (
-            shorten(self._positions, left),
-            shorten(self._nodes, left),
-        )
-        self._depth += 1
 
 
 def shorten(array: NDArray[Any], length: int) -> NDArray[Any]:

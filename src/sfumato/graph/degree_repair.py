@@ -159,7 +159,7 @@ def closest(values: ArrayLike, largest: ArrayLike, total: int) -> Integers:
     Examples
     --------
     >>> closest([-2, 0, 5, 4], 10, 6).tolist()
-    [0, 0, 3, 3]
+    [0, 0, 4, 2]
     """
     given = np.clip(np.asarray(values, dtype=np.int64), -LARGEST, LARGEST)
     caps = np.broadcast_to(np.asarray(largest, dtype=np.int64), given.shape)
@@ -216,7 +216,7 @@ def round_keeping_sum(units: ArrayLike, unit: int) -> Integers:
 
     Examples
     --------
-    >>> rounded([14, 14, 14, 14, 24], 10).tolist()
+    >>> round_keeping_sum([14, 14, 14, 14, 24], 10).tolist()
     [1, 2, 1, 2, 2]
     """
     sums = np.append(0, np.cumsum(np.asarray(units, dtype=np.int64)))

@@ -141,7 +141,7 @@ def repair_joint(low: ArrayLike, high: ArrayLike, weights: ArrayLike, nodes: int
 
     Examples
     --------
-    >>> repaired_joint([1, 2, 3], [3, 3, 3], [1.2, 1.9, 3.1], 5).joint
+    >>> repair_joint([1, 2, 3], [3, 3, 3], [1.2, 1.9, 3.1], 5).joint
     JointDegrees(low=array([1, 2, 3]), high=array([3, 3, 3]), edges=array([1, 2, 3]))
     """
     cells = _collect_weights(low, high, weights)

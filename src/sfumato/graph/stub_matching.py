@@ -34,7 +34,7 @@ def match_graph(degrees: ArrayLike, generator: np.random.Generator) -> Integers:
 
     Examples
     --------
-    >>> matched_graph([2, 2, 2, 3, 3], np.random.default_rng(1)).shape
+    >>> match_graph([2, 2, 2, 3, 3], np.random.default_rng(1)).shape
     (6, 2)
     """
     from sfumato.graph.matching_kernels import match_stubs

@@ -131,7 +131,7 @@ def round_root(value: Fraction, degree: int, *, down: bool = False) -> int:
 
     Examples
     --------
-    >>> rounded_root(Fraction(30), 2), rounded_root(Fraction(31), 2), rounded_root(Fraction(8), 3)
+    >>> round_root(Fraction(30), 2), round_root(Fraction(31), 2), round_root(Fraction(8), 3)
     (5, 6, 2)
     """
     scale = 1 if down else 2
