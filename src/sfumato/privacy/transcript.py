@@ -261,11 +261,8 @@ def _narrow_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.dtype.kind == "f" or flat.size == 0:
         return flat
     low, high = int(flat.min()), int(flat.max())
-    for width in (1, 2, 4, 8):
-        narrow = np.dtype(f"<{array.dtype.kind}{width}")
-        if np.iinfo(narrow).min <= low and high <= np.iinfo(narrow).max:
-            return flat.astype(narrow)
-    raise AssertionError("64 bits hold every array")
+    limits = (np.iinfo(f"<{array.dtype.kind}{width}") for width in (1, 2, 4, 8))
+    return flat.astype(next(fit.dtype for fit in limits if fit.min <= low and high <= fit.max))
 
 
 def _widen_array(
