@@ -88,7 +88,7 @@ DECIMAL = "; it must be a number with a decimal point, as in 0.5"
     ],
 )
 def test_a_refusal_says_what_is_allowed_and_what_was_given(constraint, value, message):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=r"^size must be ") as caught:
         constraint("size", value)
     assert str(caught.value) == f"size must be {message}"
 

@@ -43,7 +43,7 @@ def rewritten(output, **changes):
 
 def test_labels_name_one_measurement_each():
     assert "x" in Transcript((ENTRY,)) and "y" not in Transcript((ENTRY,))
-    with pytest.raises(ValueError, match="^two measurements carry the same label$"):
+    with pytest.raises(ValueError, match=r"^two measurements carry the same label$"):
         Transcript((ENTRY, ENTRY))
 
 
@@ -114,7 +114,7 @@ def test_an_output_of_an_unknown_kind_is_refused():
 
 def test_a_signature_holds_plain_public_values_alone():
     assert plain({"a": (0.1, Fraction(1, 3), None)}) == {"a": ["0.1", "1/3", None]}
-    with pytest.raises(TypeError, match="^a public signature may not hold a ndarray$"):
+    with pytest.raises(TypeError, match=r"^a public signature may not hold a ndarray$"):
         plain([np.zeros(2)])
 
 
@@ -157,7 +157,7 @@ def test_a_run_takes_the_steps_of_its_transcript_and_no_others():
     entry = Entry("x", (), primitive.signature(), COST, (False, "maybe"))
     run = Prompter(iter([entry])).start("x", (), primitive)
     assert run.step(3) is False and not run.done
-    with pytest.raises(DoesNotFollow, match="the output of 'x' is impossible: .* yes or no"):
+    with pytest.raises(DoesNotFollow, match=r"the output of 'x' is impossible: .* yes or no"):
         run.step(3)
     short = Prompter(iter([replace(entry, outputs=(False,))])).start("x", (), primitive)
     short.step(3)
@@ -175,12 +175,12 @@ def test_a_session_has_numbered_labels_and_is_neither_run_nor_released_at_once()
     assert repr(session) == "Session(tally.Asker, 1 asked, closed)"
     (entry,) = transcript
     moved = Transcript((replace(entry, label="1 1"),), transcript.slices)
-    with pytest.raises(DoesNotFollow, match="^'1 1' is not the label of question 0$"):
+    with pytest.raises(DoesNotFollow, match=r"^'1 1' is not the label of question 0$"):
         door.follow(method, public, moved)
     for call in (method.release, lambda data: method.program(data.public, None)):
-        with pytest.raises(TypeError, match="^Asker answers questions; call open, then ask$"):
+        with pytest.raises(TypeError, match=r"^Asker answers questions; call open, then ask$"):
             call(data)
-    with pytest.raises(NotImplementedError, match="^Asker declares no example of questions$"):
+    with pytest.raises(NotImplementedError, match=r"^Asker declares no example of questions$"):
         method.example_questions(public)
 
 
