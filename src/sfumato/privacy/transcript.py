@@ -151,6 +151,9 @@ class Transcript:
         document = json.loads(files[TRANSCRIPT_FILES[0]])
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError("the transcript was written in a format this version does not read")
+        marks = tuple(document["marks"])
+        if marks not in ((), (SEEDED,), (REHEARSED,), (SEEDED, REHEARSED)):
+            raise ValueError("the transcript has an unknown mark")
         arrays = _unpack_arrays(files[TRANSCRIPT_FILES[1]])
         return cls(
             tuple(
@@ -166,7 +169,7 @@ class Transcript:
             tuple(
                 Slice(tuple(cut["path"]), cut["limit"], cut["part"]) for cut in document["slices"]
             ),
-            marks=tuple(document["marks"]),
+            marks=marks,
         )
 
     def with_mark(self, mark: str) -> Transcript:
