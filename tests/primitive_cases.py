@@ -252,7 +252,7 @@ CASES = [
         said=[whole(*at) for at in ((40, 460), (41, 420), (30, 460), (60, 300))],
     ),
     Case(Randomized(answers=3, epsilon=ONE), 0, 1),
-    Case(RandomizedBits(bits=3, epsilon=ONE), whole(0, 1, 0), whole(0, 1, 1)),
+    Case(RandomizedBits(bits=3, epsilon=ONE), whole(0, 1, 0) > 0, whole(0, 1, 1) > 0),
     Case(RandomizedPairs(nodes=5, epsilon=ONE), whole(), whole(0)),
     Case(
         OneQuestion(

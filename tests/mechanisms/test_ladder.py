@@ -1,6 +1,7 @@
 """Ladder noise: its law, its price, and that widths which are no ladder are caught."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import stats
 from sfumato import noise
 from sfumato.mechanisms import ladder as module
 from sfumato.mechanisms.ladder import LadderInput, LadderNoise, ladder_quantile
+from sfumato.noise.bits import bits
 from sfumato.privacy.loss import ZCDP, PureDP
 
 ONE = Fraction(1)
@@ -80,6 +82,27 @@ def test_enclosures_hold_the_truth():
         assert (high - low) / 2**256 <= 1e-40 * middle
 
 
+@pytest.mark.parametrize("border", range(3))
+def test_a_uniform_number_on_a_border_is_decided_by_its_further_bits(border):
+    widths, cap, rate = (1, 2, 3), 5, Fraction(1, 2)
+    with localcontext(prec=80):
+        falling = [(-Decimal(rung) / 2).exp() for rung in range(5)]
+        weights = [falling[0], *(2 * w * x for w, x in zip(widths, falling[1:4], strict=True))]
+        weights.append(2 * cap * falling[4] / (1 - falling[1]))
+        place = sum(weights[: border + 1]) / sum(weights) * 2**64
+    word, rest = int(place), place % 1
+    found = set()
+    for seed in range(40):
+        with noise.seeded(seed):
+            further = int(bits().words(1)[0])
+        with noise.seeded(seed):
+            rung = module._decide_rung(widths, cap, rate, word)
+        assert rung == (border if further < rest * 2**64 else border + 1)
+        found.add(rung)
+    # Both rungs of the border are among them, so that a wrong side would have been seen.
+    assert found == {border, border + 1}
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_ladders_lose_at_most_epsilon(data):
@@ -133,9 +156,12 @@ def test_a_statistic_that_cannot_change_is_said_as_it_is():
     assert primitive.sample(given) == 7
     assert primitive.log_probability(given, 7) == 0
     assert primitive.log_probability(given, 8) == -math.inf
+    assert primitive.extremes(given, given) == [7]
     assert primitive.change(given, given).holds
     assert not primitive.change(given, LadderInput(8, ())).holds
     assert ladder_quantile(given, 0.5, epsilon=ONE, cap=0) == 0
+    # Where the first rung holds most of the probability, the median error is nothing.
+    assert ladder_quantile(WORKED, 0.5, epsilon=Fraction(20), cap=3) == 0
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", "50", "1e6"])

@@ -117,3 +117,8 @@ def test_box_projection_without_a_total_is_clipping():
 def test_bad_arguments_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_nothing_is_projected_to_nothing():
+    assert project_simplex(np.zeros((0, 3)), 0).shape == (0, 3)
+    assert project_box(np.zeros((2, 0)), 0, 1, total=0).shape == (2, 0)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import noise
+from sfumato.mechanisms import weighted_choice as module
 from sfumato.mechanisms.weighted_choice import (
     _coin,
     _exponential_bounds,
@@ -71,8 +72,11 @@ def test_exponential_bounds_enclose_and_close_in(exponent, digits):
     assert low <= tight[0] < tight[1] <= high
 
 
-def test_a_coin_has_its_probability():
-    # Two-sided binomial test at 1e-7; 10 % off is rejected.
+@pytest.mark.parametrize(("first_bits", "first_digits"), [(96, 40), (1, 2)])
+def test_a_coin_has_its_probability(monkeypatch, first_bits, first_digits):
+    # Two-sided binomial test at 1e-7; 10 % off is rejected. After one bit, most coins need more.
+    monkeypatch.setattr(module, "_COIN_BITS", first_bits)
+    monkeypatch.setattr(module, "_COIN_DIGITS", first_digits)
     factor, exponent, trials = Fraction(5, 2), Fraction(-3, 2), 6_000
     truth = 2.5 * math.exp(-1.5)
     with noise.seeded(9):

@@ -100,6 +100,19 @@ def test_parallel_approximate_parts_under_replace_one_grow_back_to_the_whole():
     assert parts[0].limit.replace_one().fits(limit)
 
 
+def test_parallel_parts_have_names_of_their_own():
+    with pytest.raises(ValueError, match=r"^two parallel parts of 'years' carry one name$"):
+        opened(PureDP(1)).parallel(["2001", "2001"], name="years")
+
+
+def test_a_budget_shows_what_is_spent_and_of_what():
+    budget = opened(PureDP(1))
+    part = budget.take("1/2", "half")
+    part.measure(noise("1/4"), ZERO, label="x")
+    assert repr(budget) == "Budget(whole: ε = 0.5 of ε = 1 spent)"
+    assert repr(part) == "Budget(half: ε = 0.25 of ε = 0.5 spent)"
+
+
 def test_gaussian_noise_has_no_price_in_a_pure_budget():
     primitive = GaussianNoise(shape=(1,), squared_sensitivity=Fraction(1), rho=Fraction(1, 2))
     with pytest.raises(Unpriced):

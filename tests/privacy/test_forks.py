@@ -111,3 +111,20 @@ def test_a_fork_before_polars_is_used_releases_as_usual(tmp_path):
 
 def test_the_remedy_that_is_named_works(tmp_path):
     run(SPAWNED, tmp_path)
+
+
+def test_where_threads_have_no_names_polars_counts_as_started(tmp_path, monkeypatch):
+    import polars  # noqa: F401
+
+    from sfumato.privacy import forks
+
+    monkeypatch.setattr(forks, "_TASKS", tmp_path / "none")
+    assert forks._pool_runs()
+    # A thread that has just ended, one whose name is no text, and one of Polars.
+    monkeypatch.setattr(forks, "_TASKS", tmp_path)
+    (tmp_path / "1").mkdir()
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / "comm").write_bytes(b"\xff\n")
+    assert not forks._pool_runs()
+    (tmp_path / "1" / "comm").write_text("polars-0\n")
+    assert forks._pool_runs()

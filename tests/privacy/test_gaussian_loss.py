@@ -121,6 +121,18 @@ def test_conversions_only_weaken():
     assert GDP(1).approximate("1e-6").epsilon < ZCDP("1/2").approximate("1e-6").epsilon
 
 
+def test_a_gaussian_loss_at_the_ends():
+    assert convert(PureDP(0), GDP) == GDP(0)
+    assert GDP(0).implies(ApproxDP(0, 0)) and not GDP("1e-9").implies(ApproxDP(100, 0))
+    assert GDP(0).approximate("1e-6") == ApproxDP(0, "1e-6")
+    # At ε = 0 the failure is the distance in total variation, 2Φ(μ/2) − 1 = 0.0398776… at μ = 0.1.
+    assert GDP("0.01").approximate("0.03988") == ApproxDP(0, "0.03988")
+    assert GDP("0.01").approximate("0.03987").epsilon > 0
+    for bad in (0, 1):
+        with pytest.raises(ValueError, match=f"greater than 0 and less than 1; got {bad}"):
+            GDP(1).approximate(bad)
+
+
 @pytest.mark.parametrize("epsilon", ["1e-15", "1e-3", "1e6", "1e12"])
 def test_absurd_losses_are_priced_in_no_time(epsilon):
     limit = ApproxDP(epsilon, "1e-9")

@@ -35,6 +35,16 @@ def test_rho_is_translated_into_odds():
     assert "factor of at most" in guarantee(ZCDP("1/100")).words()
 
 
+def test_words_tell_what_is_left_out_and_how_many_records_count():
+    made = guarantee(excludes="the number of edges", contribution=4, public=("the schema",))
+    assert str(made).count("except for the number of edges") == 1
+    words = made.words()
+    assert "It does not cover the number of edges; the promise holds only between data" in words
+    assert "At most 4 records of one person were used" in words
+    assert "Taken as public knowledge: the schema." in words
+    assert "does not cover" not in guarantee().words()
+
+
 def test_what_is_not_private_says_so():
     assert "must not be treated as private" in guarantee(basis=Basis.PUBLISHED).words()
     assert "Do not publish" in guarantee(caveat="it is a rehearsal").words()

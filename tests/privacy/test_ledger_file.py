@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import resource
@@ -137,6 +138,27 @@ class TestMaking:
             Ledger.create(tmp_path / "patients.ledger", allow=PureDP(1))
         assert list(tmp_path.iterdir()) == []
 
+    def test_a_drive_without_links_keeps_ledgers_and_overwrites_none(self, tmp_path, monkeypatch):
+        def fail(*names):
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(os, "link", fail)
+        ledger = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(1))
+        book(ledger)
+        assert Ledger.open(ledger.path).spent == PureDP("0.1")
+        assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+        assert list(tmp_path.iterdir()) == [ledger.path]
+        with pytest.raises(LedgerError, match="exists, and a ledger is never overwritten"):
+            ledger_store._publish(tmp_path / "draft", ledger.path)
+        book(ledger)
+
+    def test_a_name_that_is_too_long_is_refused_in_words(self, tmp_path):
+        path = tmp_path / ("x" * 300)
+        with pytest.raises(LedgerError, match=r"cannot be created: File name too long$"):
+            Ledger.create(path, allow=PureDP(1))
+        with pytest.raises(LedgerError, match=r"be opened: File name too long; nothing was boo"):
+            Ledger.open(path)
+
     @pytest.mark.parametrize("name", ["my patients?#%20.ledger", "Übung 1.ledger"])
     def test_any_file_name_will_do(self, tmp_path, name):
         ledger = Ledger.create(tmp_path / name, allow=PureDP(1))
@@ -193,6 +215,11 @@ class TestOpening:
         refused(ledger, rf"newer version of sfumato \(format {FORMAT + 1}.*update sfumato")
         with pytest.raises(LedgerError, match="newer version"):
             book(ledger)
+
+    def test_the_format_of_before_the_first_release_is_refused(self, ledger):
+        with raw(ledger) as connection:
+            connection.execute("PRAGMA user_version = 1")
+        refused(ledger, rf"is a ledger of format 1, and this version reads format {FORMAT} only")
 
     def test_a_truncated_file_is_damaged(self, ledger):
         size = ledger.path.stat().st_size
@@ -440,8 +467,9 @@ class TestTampering:
         shortened = Ledger.open(ledger.path)
         assert not shortened.contains(certified)
         assert shortened.head != head
-        with pytest.raises(LedgerError, match=r"event 5 is missing"):
-            book(ledger)
+        for look in (ledger.check, ledger.history, lambda: book(ledger)):
+            with pytest.raises(LedgerError, match=r"event 5 is missing"):
+                look()
 
     def test_an_older_copy_in_its_place_is_found_by_whoever_saw_it(self, ledger, tmp_path):
         shutil.copy(ledger.path, tmp_path / "backup")
@@ -449,8 +477,9 @@ class TestTampering:
         os.replace(tmp_path / "backup", ledger.path)
         ledger_witness.forget(ledger.path)
         book(Ledger.open(ledger.path), what="second")
-        with pytest.raises(LedgerError, match="event 5 is not the one seen before"):
-            book(ledger)
+        for look in (ledger.check, ledger.history, lambda: book(ledger)):
+            with pytest.raises(LedgerError, match="event 5 is not the one seen before"):
+                look()
 
 
 class TestCheckpoints:

@@ -224,3 +224,15 @@ def test_witnesses_are_found_by_the_path_as_it_was_given(ledger, tmp_path, monke
     lose(ledger, "deleted")
     with pytest.raises(LedgerError, match="is lost"):
         Ledger.open(Path("patients.ledger"))
+
+
+def test_only_the_witness_beside_the_key_forgets(tmp_path, monkeypatch, home):
+    monkeypatch.setenv(witness.ENVIRONMENT, str(tmp_path / "elsewhere"))
+    ledger = Ledger.create(tmp_path / "patients.ledger", allow=PureDP(1))
+    assert {sight.file.parent for sight in witness.last_seen_at(ledger.path)} == {
+        home,
+        tmp_path / "elsewhere",
+    }
+    witness.forget(ledger.path)
+    (left,) = witness.last_seen_at(ledger.path)
+    assert left.file.parent == tmp_path / "elsewhere"

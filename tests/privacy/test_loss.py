@@ -83,6 +83,14 @@ def test_a_group_whose_delta_reaches_one_is_refused():
         ApproxDP(1, "0.1").group(10)
 
 
+def test_a_group_under_an_epsilon_too_large_or_too_small_for_the_closed_form():
+    with pytest.raises(Unpriced, match=r"^ε = 1e\+06 bounds no group$"):
+        ApproxDP(10**6, "1e-9").group(2)
+    # e^ε − 1 rounds down to nothing; then every term is bounded by the last.
+    found = ApproxDP("1e-60", "1e-9").group(2).delta
+    assert 0 <= found - Fraction(2, 10**9) < Fraction(1, 10**30)
+
+
 @pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-6), (0.01, 1e-9), (3, 1e-5), (1e-4, 1e-12)])
 def test_zcdp_to_approximate_agrees_with_dp_accounting_and_is_never_below_it(rho, delta):
     dp = pytest.importorskip("dp_accounting")
@@ -103,6 +111,19 @@ def test_the_rho_within_a_limit_implies_the_limit_and_is_nearly_the_largest(epsi
     assert rho.approximate(delta).fits(ApproxDP(limit.epsilon * (1 + Fraction(1, 10**9)), delta))
     more = ZCDP(rho.rho * Fraction(1001, 1000))
     assert not more.approximate(delta).fits(limit)
+
+
+def test_a_zero_concentrated_loss_and_a_delta_of_zero():
+    with pytest.raises(Unpriced, match="give a delta > 0"):
+        ZCDP.within(ApproxDP(1, 0))
+    with pytest.raises(Unpriced, match="implies ε = 0, δ = 1e-300; raise delta"):
+        ZCDP.within(ApproxDP(0, "1e-300"))
+    assert not ZCDP("1e-9").implies(ApproxDP(100, 0))
+    assert ZCDP(0).implies(ApproxDP(0, 0))
+    assert ZCDP(0).approximate("1e-6") == ApproxDP(0, "1e-6")
+    for bad in (0, 1):
+        with pytest.raises(ValueError, match=f"greater than 0 and less than 1; got {bad}"):
+            ZCDP(1).approximate(bad)
 
 
 def test_conversions_that_do_not_exist_are_refused():

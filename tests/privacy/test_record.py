@@ -7,8 +7,9 @@ import pytest
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy.program import Ask
-from sfumato.privacy.record import Diverged, record, replay
+from sfumato.mechanisms.sparse_vector import AboveThreshold
+from sfumato.privacy.program import Ask, Start, Step
+from sfumato.privacy.record import Diverged, Said, record, replay
 from tests.privacy import toy
 from tests.privacy.toy import NoisyTally, Tally, TallyPublic
 
@@ -107,3 +108,67 @@ def test_replay_says_what_was_said():
     there = replay(method, MORE, here)
     np.testing.assert_array_equal(here[0].outputs[0], there[0].outputs[0])
     assert math.isfinite(here[0].log_probability())
+
+
+def test_an_output_is_forced_where_the_same_is_asked_and_nowhere_else():
+    method = NoisyTally(epsilon=1)
+    (step,) = record(method, DATA)
+    forced = np.array([7, -7, 10**6])
+    said = Said(step.label, step.path, step.primitive, forced)
+    (told,) = record(method, DATA, said=[said])
+    np.testing.assert_array_equal(told.outputs[0], forced)
+    (other,) = record(NoisyTally(epsilon=2), DATA, said=[said])
+    assert not np.array_equal(other.outputs[0], forced)
+
+
+def test_a_further_question_that_the_data_decide_is_found():
+    @dataclass(frozen=True, kw_only=True)
+    class Curious(NoisyTally):
+        def program(self, public, budget):
+            noise = GeometricNoise(shape=(3,), sensitivity=Fraction(1), epsilon=Fraction(1, 2))
+            yield Ask(budget, noise, toy.LeakingCounts(), "first")
+            if toy.BACK_ROOM["data"].codes.size > 3:
+                yield Ask(budget, noise, toy.TallyCounts(), "second")
+
+    method = Curious(epsilon=1)
+    with pytest.raises(Diverged, match=r"^the neighbour asks for 'second', never asked before$"):
+        replay(method, MORE, record(method, DATA))
+
+
+def test_a_session_is_recorded_and_replayed_with_its_questions():
+    method, questions = toy.Asker(epsilon=1), [2, 0, 2]
+    here = record(method, DATA, questions=questions)
+    there = replay(method, MORE, here, questions=questions)
+    assert [step.label for step in here] == ["0 2", "1 0", "2 2"]
+    moved = [change.measured for _, change in here.changes(there)]
+    # A value 2 was added: each of the two questions about it may cost a quarter.
+    assert moved == [1, 0, 1]
+    assert abs(here.loss_against(there)) <= 0.5 + 1e-12
+
+
+def test_a_run_of_many_steps_is_recorded_with_its_loss_and_its_change():
+    primitive = AboveThreshold(threshold=3, sensitivity=1, positives=1, epsilon=Fraction(1, 2))
+
+    @dataclass(frozen=True)
+    class Size(toy.TallyCounts):
+        def answer(self, data):
+            return int(data.codes.size)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Watcher(NoisyTally):
+        def program(self, public, budget):
+            run = yield Start(budget, primitive, "large")
+            for _ in range(3):
+                if not run.done:
+                    yield Step(run, Size())
+
+    method = Watcher(epsilon=1)
+    here = record(method, DATA)
+    there = replay(method, MORE, here)
+    (step,), (other,) = here, there
+    assert step.inputs == [3] * len(step.outputs) and other.inputs == [4] * len(step.outputs)
+    ((_, change),) = here.changes(there)
+    assert change.measured == 1 and change.holds
+    loss = primitive.log_probability(step.inputs, step.outputs)
+    loss -= primitive.log_probability(other.inputs, step.outputs)
+    assert here.loss_against(there) == pytest.approx(loss) and 0 < abs(loss) <= 0.5

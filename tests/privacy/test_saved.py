@@ -7,7 +7,7 @@ import pytest
 
 from sfumato import noise
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy import door, keys, saved
+from sfumato.privacy import certificate, door, keys, saved
 from sfumato.privacy.canonical import digest
 from sfumato.privacy.certificate import seal
 from sfumato.privacy.door import MeasurementFailed
@@ -426,3 +426,83 @@ def test_figures_are_alike_in_the_last_digit_that_is_published_and_no_more():
 def test_figures_are_rounded_to_digits_of_their_size(value, size, digits, kept):
     (found,) = round_figures([value], size, digits)
     assert found == kept and np.signbit(found) == np.signbit(kept)
+
+
+@pytest.mark.parametrize(
+    ("place", "lie", "found"),
+    [
+        (("files", "counts.csv"), 5, "files and versions of the certificate must be texts"),
+        (("versions", "numpy"), None, "files and versions of the certificate must be texts"),
+        (("public", "kind"), 5, "the public part of the certificate must state its kind"),
+        (("epsilon",), 1, "the certificate has missing or unknown parts"),
+        (("files",), [], "files of the certificate has the wrong type"),
+    ],
+)
+def test_a_certificate_has_its_parts_each_of_its_type(folder, place, lie, found):
+    document = json.loads((folder / "certificate.json").read_text())
+    *above, name = place
+    part = document[above[0]] if above else document
+    part[name] = lie
+    with pytest.raises(ValueError, match=f"^{found}$"):
+        certificate.read(json.dumps(document).encode())
+
+
+def test_a_certificate_of_more_bytes_than_any_is_not_read(monkeypatch):
+    monkeypatch.setattr(certificate, "LARGEST", 3)
+    with pytest.raises(ValueError, match=r"^the certificate has more than the allowed 3 bytes$"):
+        certificate.read(b"null")
+
+
+@pytest.mark.parametrize(
+    ("lie", "found"),
+    [
+        ({"entry": True}, "the ledger entry of the certificate has no number"),
+        ({"entry": 2}, "the ledger entry of the certificate has two numbers"),
+        ({"reference": "a.ledger"}, "reference in the ledger entry of the certificate is malf"),
+        ({"reference": "é" * 200 + "#1"}, "the name of the ledger is longer than that of a fi"),
+        ({"more": "1"}, "the ledger entry of the certificate has missing or unknown entries"),
+    ],
+)
+def test_the_ledger_entry_of_a_certificate_has_one_form(tmp_path, lie, found):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(2))
+    release = NoisyTally(epsilon=1).release(Tally([0], TallyPublic(3)), ledger=ledger)
+    folder = release.save(tmp_path / "out")
+    document = json.loads((folder / "certificate.json").read_text())
+    certificate.check_forms(document)
+    with pytest.raises(ValueError, match=f"^{found}"):
+        certificate.check_forms({**document, "ledger": {**document["ledger"], **lie}})
+
+
+def test_a_release_whose_entry_the_ledger_does_not_hold_is_caught(tmp_path):
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(2))
+    release = NoisyTally(epsilon=1).release(Tally([0], TallyPublic(3)), ledger=ledger)
+    folder = release.save(tmp_path / "out")
+    document = json.loads((folder / "certificate.json").read_text())
+    for lie in ({"entry": 7, "reference": "a.ledger#7"}, {"head": "0" * 64}):
+        reseal(folder, {**document, "ledger": {**document["ledger"], **lie}})
+        outcome = verify(folder, ledger=ledger)
+        assert not outcome and not outcome.to_json()["passed"]
+        assert "a.ledger does not hold entry" in str(outcome)
+
+
+@pytest.mark.parametrize("marks", [("approved",), ("rehearsed", "seeded"), ("seeded",) * 2])
+def test_marks_that_no_door_makes_are_caught(folder, marks):
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    transcript = Transcript.from_files(files)
+    for mark in marks:
+        transcript = transcript.with_mark(mark)
+    document = json.loads(files["certificate.json"])
+    for name, content in transcript.to_files().items():
+        (folder / name).write_bytes(content)
+        document["files"][name] = digest(content)
+    reseal(folder, document)
+    assert "BAD rebuild: the transcript has an unknown mark" in str(verify(folder))
+
+
+def test_a_release_without_its_public_part_cannot_be_rebuilt(folder):
+    document = json.loads((folder / "certificate.json").read_text())
+    del document["files"]["public.json"]
+    (folder / "public.json").unlink()
+    reseal(folder, document)
+    with pytest.raises(NotARelease, match=r"BAD rebuild: public\.json is missing; the release"):
+        load(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import zipfile
@@ -225,6 +226,37 @@ def test_a_file_that_unpacks_to_more_than_it_has_is_refused(data, ledger, monkey
         for name, content in members.items():
             packed.writestr(name, content)
     with pytest.raises(LedgerError, match="is damaged"):
+        ledger.recover(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("format", 0, r"was written by another version of sfumato$"),
+        ("transcript", "0" * 64, r"is damaged: its transcript is not the one that was kept$"),
+    ],
+)
+def test_a_kept_document_that_was_changed_is_refused(data, ledger, name, value, found):
+    NoisyTally(epsilon=1).release(data, ledger=ledger)
+    file = Kept(ledger.path, 1).file
+    with zipfile.ZipFile(file) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    members["release.json"] = json.dumps(
+        {**json.loads(members["release.json"]), name: value}
+    ).encode()
+    with zipfile.ZipFile(file, "w") as packed:
+        for member, content in members.items():
+            packed.writestr(member, content)
+    with pytest.raises(LedgerError, match=found):
+        ledger.recover(1)
+
+
+def test_an_entry_that_ended_with_another_transcript_is_not_recovered(data, ledger):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "finish", lambda *_, **__: None)
+        NoisyTally(epsilon=1).release(data, ledger=ledger)
+    ledger.finish(ledger.history()[0], status="released", note="transcript " + "0" * 64)
+    with pytest.raises(LedgerError, match=r"#1 ended as released, for another transcript$"):
         ledger.recover(1)
 
 

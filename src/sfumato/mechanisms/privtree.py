@@ -389,10 +389,8 @@ def _paths(moves: Sequence[NDArray[np.int64]], parents: Sequence[NDArray[np.intp
     if not moves:
         return 0
     below = np.zeros(len(moves[-1]), dtype=np.int64)
-    for level in range(len(moves) - 1, -1, -1):
+    for level in range(len(moves) - 1, 0, -1):
         needed = np.maximum(moves[level], below)
-        if level == 0:
-            return int(needed.sum())
         below = np.zeros(len(moves[level - 1]), dtype=np.int64)
         np.add.at(below, parents[level], needed)
-    raise AssertionError("unreachable")
+    return int(np.maximum(moves[0], below).sum())

@@ -39,13 +39,12 @@ def record_limit(loss: Loss, public: Any) -> tuple[Loss, Relation]:
 def check_headline(method: AnyMethod) -> None:
     """Raise `BooksDoNotAdd` unless the loss the budget counts in implies the one stated."""
     headline, working = method.loss(), method.working_loss()
-    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP | GDP) and headline.delta:
+    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP | GDP):
         if not working.implies(headline):
             raise BooksDoNotAdd(f"{method.name} states {headline} but may spend {working}")
         return
-    delta = headline.delta if isinstance(headline, ApproxDP) else None
     try:
-        implied = convert(working, type(headline), delta=delta)
+        implied = convert(working, type(headline))
     except Unpriced as error:
         raise BooksDoNotAdd(f"{method.name} states {headline} but counts {working}") from error
     if not implied.fits(headline):  # type: ignore[arg-type]

@@ -163,7 +163,7 @@ class ApproxDP:
         if epsilon * size > 10**6:
             raise Unpriced(f"ε = {float(min(epsilon, Fraction(10**300))):.3g} bounds no group")
         # Every term is at most the last one.
-        simple = size * exp_up(epsilon * (size - 1)) if size > 1 else Fraction(1)
+        simple = size * exp_up(epsilon * (size - 1))
         below = exp_down(epsilon) - 1
         # The closed form is tighter, unless ε is too small for it to be computed.
         return min(simple, (exp_up(epsilon * size) - 1) / below) if below > 0 else simple
@@ -285,7 +285,9 @@ class ZCDP:
 
     def implies(self, limit: ApproxDP) -> bool:
         """Tell whether this loss implies an (ε, δ) statement; nothing is rounded to digits."""
-        return self.rho == 0 or self._epsilon_up(limit.delta) <= limit.epsilon
+        if self.rho == 0 or limit.delta == 0:
+            return self.rho == 0
+        return self._epsilon_up(limit.delta) <= limit.epsilon
 
     def _epsilon_up(self, failure: Fraction) -> Fraction:
         """Return an upper bound on the smallest ε at a given δ."""
@@ -489,7 +491,7 @@ def _orders(cost: Any) -> list[Fraction]:
     return [1 + Fraction(repr(math.exp((low + high) / 2)))]
 
 
-def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> Loss:
+def convert(loss: Loss, measure: Measure) -> Loss:
     """Return what `loss` implies in another measure, or raise `Unpriced`.
 
     Parameters
@@ -498,8 +500,6 @@ def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> L
         The statement that holds.
     measure
         `PureDP`, `ApproxDP`, `ZCDP` or `GDP`.
-    delta
-        The δ at which a zero-concentrated or Gaussian loss is read as an approximate one.
     """
     if isinstance(loss, measure):
         return loss
@@ -516,8 +516,6 @@ def convert(loss: Loss, measure: Measure, *, delta: Fraction | None = None) -> L
     if isinstance(loss, GDP) and measure is ZCDP:
         # N(0, 1) and N(μ, 1) have Rényi divergence αμ²/2, which no processing raises.
         return ZCDP(loss.mu_squared / 2)
-    if isinstance(loss, ZCDP | GDP) and measure is ApproxDP and delta is not None:
-        return loss.approximate(delta)
     raise Unpriced(f"a loss of {loss} ({loss.name}) implies no {measure.name} loss")
 
 

@@ -151,6 +151,9 @@ class Transcript:
         document = json.loads(files[TRANSCRIPT_FILES[0]])
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError("the transcript was written in a format this version does not read")
+        marks = tuple(document["marks"])
+        if marks not in ((), (SEEDED,), (REHEARSED,), (SEEDED, REHEARSED)):
+            raise ValueError("the transcript has an unknown mark")
         arrays = _unpack_arrays(files[TRANSCRIPT_FILES[1]])
         return cls(
             tuple(
@@ -166,7 +169,7 @@ class Transcript:
             tuple(
                 Slice(tuple(cut["path"]), cut["limit"], cut["part"]) for cut in document["slices"]
             ),
-            marks=tuple(document["marks"]),
+            marks=marks,
         )
 
     def with_mark(self, mark: str) -> Transcript:
@@ -261,11 +264,8 @@ def _narrow_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.dtype.kind == "f" or flat.size == 0:
         return flat
     low, high = int(flat.min()), int(flat.max())
-    for width in (1, 2, 4, 8):
-        narrow = np.dtype(f"<{array.dtype.kind}{width}")
-        if np.iinfo(narrow).min <= low and high <= np.iinfo(narrow).max:
-            return flat.astype(narrow)
-    raise AssertionError("64 bits hold every array")
+    limits = (np.iinfo(f"<{array.dtype.kind}{width}") for width in (1, 2, 4, 8))
+    return flat.astype(next(fit.dtype for fit in limits if fit.min <= low and high <= fit.max))
 
 
 def _widen_array(

@@ -57,8 +57,12 @@ class Groups(Constraint):
         listed = list(value.items() if isinstance(value, Mapping) else value)
         if not listed:
             raise ValueError
-        if not any(isinstance(item, list | tuple) for item in listed):
+        paired = {isinstance(item, list | tuple) for item in listed}
+        if paired == {False}:
             return tuple(Name().parse(group) for group in listed)
+        if len(paired) > 1:
+            # A name of two letters would be read as a node and its group.
+            raise TypeError
         pairs = [tuple(map(Name().parse, item)) for item in listed]
         if any(len(pair) != 2 for pair in pairs) or len({node for node, _ in pairs}) != len(pairs):
             raise ValueError

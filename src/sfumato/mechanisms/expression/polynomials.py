@@ -153,9 +153,8 @@ def _unbiased_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
 
 
 def _mean_power(noise: Noise, power: int) -> dict[int, Fraction] | None:
-    """Return E[(a + Z)^power] as a polynomial in a."""
-    if isinstance(noise, HiddenNoise):
-        return {1: Fraction(1)} if power == 1 and noise.centred else None
+    """Return E[(a + Z)^power] as a polynomial in a; noise of a private scale is refused before."""
+    assert not isinstance(noise, HiddenNoise)
     moments = noise.moments(power)
     if moments is None:
         return None
