@@ -125,16 +125,17 @@ def _compare(
                 f"{step.label!r} ({step.primitive.kind}): inputs are {float(change.measured):.6g} "
                 f"apart in {change.norm}, declared is {float(change.allowed):.6g} for one record"
             )
-    for step in script:
-        if not math.isfinite(step.log_probability()):
+    chances = [step.log_probability() for step in script]
+    for step, chance in zip(script, chances, strict=True):
+        if not math.isfinite(chance):
             findings.fault(f"{step.label!r} returned an output of probability 0")
-    realised = _realised_loss(method, pair, script, mirror)
+    realised = _realised_loss(method, script, mirror, chances)
     if math.isnan(realised):
         realised = math.inf
     findings.largest = max(findings.largest, realised)
     promised = _figure(findings.claimed)
     # What a sum of logarithms, each rounded to 53 bits, may be off by.
-    rounding = 1e-14 * sum(abs(step.log_probability()) for step in script)
+    rounding = 1e-14 * sum(map(abs, chances))
     if not realised <= promised * (1 + 1e-9) + rounding:
         findings.fault(
             f"a transcript has a loss of {realised:.6g} where {promised:.6g} is promised"
@@ -162,18 +163,22 @@ def _figure(loss: Loss) -> float:
     return float(loss.rho if isinstance(loss, ZCDP) else loss.epsilon)
 
 
-def _realised_loss(method: Any, pair: Pair, script: Recording, mirror: Recording) -> float:
+def _realised_loss(
+    method: Any, script: Recording, mirror: Recording, chances: Sequence[float]
+) -> float:
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
     Under pure loss it is the exact log-ratio. Under zCDP no single transcript has a loss to be
     compared with ρ; what each primitive's law gives for its two inputs is added up. Under (ε, δ)
-    a transcript may lose more than ε, with a probability of δ: see `_approximately`.
+    a transcript may lose more than ε, with a probability of δ: see `_approximately`. The chances
+    are the log-probabilities of the steps of the script.
     """
     working = method.working_loss()
     if isinstance(working, PureDP):
-        return abs(script.loss_against(mirror))
+        there = (step.log_probability() for step in mirror)
+        return abs(sum(mine - theirs for mine, theirs in zip(chances, there, strict=True)))
     if isinstance(working, ApproxDP):
-        return _approximately(script, mirror)
+        return _approximately(script, mirror, chances)
     total = 0.0
     for mine, theirs in zip(script, mirror, strict=True):
         if isinstance(mine.primitive, Primitive):
@@ -183,7 +188,7 @@ def _realised_loss(method: Any, pair: Pair, script: Recording, mirror: Recording
     return total
 
 
-def _approximately(script: Recording, mirror: Recording) -> float:
+def _approximately(script: Recording, mirror: Recording, chances: Sequence[float]) -> float:
     """Return the ε of a transcript under (ε, δ).
 
     Steps without a δ of their own have an exact log-ratio. Of a step with one no single output says
@@ -191,11 +196,11 @@ def _approximately(script: Recording, mirror: Recording) -> float:
     that they differ by no more than was declared is looked at apart.
     """
     exact, priced = 0.0, 0.0
-    for mine, theirs in zip(script, mirror, strict=True):
+    for mine, theirs, chance in zip(script, mirror, chances, strict=True):
         price = mine.primitive.cost(ApproxDP)
         assert isinstance(price, ApproxDP)
         if price.delta == 0:
-            exact += mine.log_probability() - theirs.log_probability()
+            exact += chance - theirs.log_probability()
         elif mine.change(theirs).measured > 0:
             priced += float(price.epsilon)
     return abs(exact) + priced

@@ -272,8 +272,8 @@ def evaluate_sequences(
             "the release has another alphabet; compare it with the sequences that it was made from"
         )
     most = max(top, default=1)
-    listed = isinstance(release, FrequentStrings)
-    truth, answer = top_strings(data, most), strings_of(release.top(None if listed else most))
+    listed = release.top() if isinstance(release, FrequentStrings) else release.top(most)
+    truth, answer = top_strings(data, most), strings_of(listed)
     precisions = {k: precision(truth[:k], answer[:k]) for k in top}
     if isinstance(release, FrequentStrings):
         return SequenceEvaluation(precisions, None)
