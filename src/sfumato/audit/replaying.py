@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sfumato import noise
 from sfumato.audit.neighbours import Pair
 from sfumato.privacy.guarantee import Relation
@@ -209,18 +211,34 @@ def _approximately(script: Recording, mirror: Recording, chances: Sequence[float
 def _force(
     method: Any, pair: Pair, findings: ReplayFindings, questions: Sequence[Any] | None
 ) -> None:
-    """Force the outputs that tell the neighbours apart best, and compare again."""
+    """Force the outputs that tell the neighbours apart best, and compare again.
+
+    Other outputs lead an adaptive method elsewhere, where others are worst: so it is done again, a
+    few times, or until the outputs that would be forced are those that were said.
+    """
     said: list[Said | None] = []
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS + 1):
         with noise.seeded(0):
             script = record(fresh(method), pair.here, questions=questions, said=said)
         mirror = _compare(method, pair, script, findings, questions)
-        if mirror is None:
+        if mirror is None or turn == ROUNDS:
             return
         said = [_worst(mine, theirs) for mine, theirs in zip(script, mirror, strict=True)]
-    with noise.seeded(0):
-        script = record(fresh(method), pair.here, questions=questions, said=said)
-    _compare(method, pair, script, findings, questions)
+        # What is not forced draws the same bits again only where the others were forced before.
+        if (turn or None not in said) and _repeats(script, said):
+            return
+
+
+def _repeats(script: Recording, said: Sequence[Said | None]) -> bool:
+    """Tell whether forcing these outputs would give the same script again."""
+    return all(
+        planned is None
+        or (
+            type(planned.output) is type(step.outputs[0])
+            and np.array_equal(planned.output, step.outputs[0])
+        )
+        for step, planned in zip(script, said, strict=True)
+    )
 
 
 def _worst(mine: Recorded, theirs: Recorded) -> Said | None:
