@@ -25,6 +25,10 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python docs/proofs/stamp.py --check
 
+# Each of the two workers has one core: threads of their libraries would wait for one another. The
+# readers are tested with several threads by `oldest`.
+tests: export POLARS_MAX_THREADS = 1
+tests: export OPENBLAS_NUM_THREADS = 1
 tests: $(STAMP)
 	$(BIN)/pytest -n 2 --dist worksteal -q
 

@@ -39,7 +39,7 @@ from sfumato.audit import canonical_pairs, examine
 from sfumato.audit.features import Encoder, flatten
 from sfumato.audit.neighbours import Pair
 from sfumato.audit.replaying import fresh
-from sfumato.cli.audit import subject_of
+from sfumato.audit.subjects import subject_of
 from sfumato.privacy.record import record
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from sfumato.audit import canonical_pairs
+from sfumato.audit.subjects import subject_of
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit import subject_of
 from sfumato.privacy.method import InteractiveMethod, LocalMethod, Method
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive, _kinds
 from sfumato.privacy.registry import resolve

@@ -23,8 +23,8 @@ import numpy as np
 
 from sfumato import noise
 from sfumato.audit import canonical_pairs
+from sfumato.audit.subjects import subject_of
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit import subject_of
 from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
 from sfumato.local.questionnaire import Questionnaire

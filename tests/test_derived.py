@@ -35,7 +35,7 @@ stamp: none
 """
 USE = """
 import sfumato as sf
-from sfumato.cli.audit import subject_of
+from sfumato.audit.subjects import subject_of
 from sfumato.privacy.registry import resolve
 
 assert "NoisyMedian" in sf.__all__ and "NoisyMedian" in dir(sf)

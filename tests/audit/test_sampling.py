@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 
 from sfumato import noise
-from sfumato.audit import Pair, canonical_pairs, examine, sample_loss
+from sfumato.audit import Pair, canonical_pairs, examine, replaying, sample_loss
 from sfumato.audit.events import best_thresholds, loss_shown, lower, upper
 from sfumato.audit.features import Encoder, flatten
-from sfumato.audit.sampling import NotReproducible
+from sfumato.audit.replaying import ROUNDS
+from sfumato.audit.sampling import NotReproducible, _fit
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.program import Ask, Query
@@ -30,6 +31,33 @@ def test_clopper_pearson_covers(successes, trials):
         assert stats.binom.sf(successes - 1, trials, low) == pytest.approx(0.01, rel=1e-6)
     if successes < trials:
         assert stats.binom.cdf(successes, trials, high) == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize("columns", [20, 100, 300])
+def test_the_classifier_reaches_its_optimum_with_few_columns_and_with_many(columns):
+    generator = np.random.default_rng(4)
+    matrix = generator.standard_normal((100, columns))
+    labels = (generator.random(100) < 0.5).astype(np.float64)
+    weights = _fit(matrix, labels)
+    odds = 1 / (1 + np.exp(-(matrix @ weights)))
+    gradient = matrix.T @ (labels - odds) - 1e-3 * 100 * weights
+    assert np.abs(weights).max() > 0.01 and np.abs(gradient).max() < 1e-8
+
+
+def test_forced_replay_ends_where_it_would_repeat_itself(monkeypatch):
+    recorded = []
+    honest = replaying.record
+
+    def counting(*given, **options):
+        recorded.append(options.get("said"))
+        return honest(*given, **options)
+
+    monkeypatch.setattr(replaying, "record", counting)
+    pair = Pair("one more", Tally([0], TallyPublic(3)), Tally([0, 1], TallyPublic(3)))
+    findings = examine(NoisyTally(epsilon=1), pair, seeds=())
+    assert findings.passed and findings.largest == pytest.approx(1)
+    # Both ways round: a draw, and the worst output, which stays the worst one.
+    assert len(recorded) == 4 < 2 * (ROUNDS + 1)
 
 
 @pytest.mark.slow

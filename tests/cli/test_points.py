@@ -62,9 +62,9 @@ def test_a_schema_is_declared_without_data_and_read_back(run, tmp_path):
     document = run(*words, "--out", "x.toml", "--json").document
     assert document["written"] == "x.toml"
     assert (tmp_path / "x.toml").read_text() == told.out
-    from sfumato.cli.points_schema import read_declared
+    from sfumato.data.declarations import read_public
 
-    declared = read_declared(tmp_path / "x.toml")
+    declared = read_public(tmp_path / "x.toml", "points")
     assert declared.to_json() == document["schema"]
     assert declared.names == ("longitude", "latitude") and declared.contribution == 2
     again = run(*words, "--out", "x.toml")

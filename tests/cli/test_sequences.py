@@ -42,13 +42,13 @@ def test_every_method_for_sequences_is_offered_and_the_default_is_one_of_them():
 
 
 def test_a_schema_is_declared_without_data_and_read_back(run, tmp_path):
-    from sfumato.cli.sequences_schema import read_declared
+    from sfumato.data.declarations import read_public
 
     words = ("sequences", "schema", "--alphabet", 'a,"b, c"', "--unit", "person")
     told = run(*words, "--max-sequences", "3")
     document = run(*words, "--max-sequences", "3", "--out", "x.toml", "--json").document
     assert told.code == 0 and (tmp_path / "x.toml").read_text() == told.out
-    declared = read_declared(tmp_path / "x.toml")
+    declared = read_public(tmp_path / "x.toml", "sequences")
     assert declared.to_json() == document["schema"]
     assert declared.alphabet == ("a", "b, c") and declared.contribution == 3
     again = run(*words, "--max-sequences", "3", "--out", "x.toml")

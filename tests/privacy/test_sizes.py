@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.audit.subjects import subject_of
 from sfumato.catalogue import METHODS
-from sfumato.cli.audit import subject_of
 from sfumato.data.graph_public import GraphPublic
 from sfumato.data.points_public import PointsPublic
 from sfumato.data.schema import Schema

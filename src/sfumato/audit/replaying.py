@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sfumato import noise
 from sfumato.audit.neighbours import Pair
 from sfumato.privacy.guarantee import Relation
@@ -125,16 +127,17 @@ def _compare(
                 f"{step.label!r} ({step.primitive.kind}): inputs are {float(change.measured):.6g} "
                 f"apart in {change.norm}, declared is {float(change.allowed):.6g} for one record"
             )
-    for step in script:
-        if not math.isfinite(step.log_probability()):
+    chances = [step.log_probability() for step in script]
+    for step, chance in zip(script, chances, strict=True):
+        if not math.isfinite(chance):
             findings.fault(f"{step.label!r} returned an output of probability 0")
-    realised = _realised_loss(method, pair, script, mirror)
+    realised = _realised_loss(method, script, mirror, chances)
     if math.isnan(realised):
         realised = math.inf
     findings.largest = max(findings.largest, realised)
     promised = _figure(findings.claimed)
     # What a sum of logarithms, each rounded to 53 bits, may be off by.
-    rounding = 1e-14 * sum(abs(step.log_probability()) for step in script)
+    rounding = 1e-14 * sum(map(abs, chances))
     if not realised <= promised * (1 + 1e-9) + rounding:
         findings.fault(
             f"a transcript has a loss of {realised:.6g} where {promised:.6g} is promised"
@@ -162,18 +165,22 @@ def _figure(loss: Loss) -> float:
     return float(loss.rho if isinstance(loss, ZCDP) else loss.epsilon)
 
 
-def _realised_loss(method: Any, pair: Pair, script: Recording, mirror: Recording) -> float:
+def _realised_loss(
+    method: Any, script: Recording, mirror: Recording, chances: Sequence[float]
+) -> float:
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
     Under pure loss it is the exact log-ratio. Under zCDP no single transcript has a loss to be
     compared with ρ; what each primitive's law gives for its two inputs is added up. Under (ε, δ)
-    a transcript may lose more than ε, with a probability of δ: see `_approximately`.
+    a transcript may lose more than ε, with a probability of δ: see `_approximately`. The chances
+    are the log-probabilities of the steps of the script.
     """
     working = method.working_loss()
     if isinstance(working, PureDP):
-        return abs(script.loss_against(mirror))
+        there = (step.log_probability() for step in mirror)
+        return abs(sum(mine - theirs for mine, theirs in zip(chances, there, strict=True)))
     if isinstance(working, ApproxDP):
-        return _approximately(script, mirror)
+        return _approximately(script, mirror, chances)
     total = 0.0
     for mine, theirs in zip(script, mirror, strict=True):
         if isinstance(mine.primitive, Primitive):
@@ -183,7 +190,7 @@ def _realised_loss(method: Any, pair: Pair, script: Recording, mirror: Recording
     return total
 
 
-def _approximately(script: Recording, mirror: Recording) -> float:
+def _approximately(script: Recording, mirror: Recording, chances: Sequence[float]) -> float:
     """Return the ε of a transcript under (ε, δ).
 
     Steps without a δ of their own have an exact log-ratio. Of a step with one no single output says
@@ -191,11 +198,11 @@ def _approximately(script: Recording, mirror: Recording) -> float:
     that they differ by no more than was declared is looked at apart.
     """
     exact, priced = 0.0, 0.0
-    for mine, theirs in zip(script, mirror, strict=True):
+    for mine, theirs, chance in zip(script, mirror, chances, strict=True):
         price = mine.primitive.cost(ApproxDP)
         assert isinstance(price, ApproxDP)
         if price.delta == 0:
-            exact += mine.log_probability() - theirs.log_probability()
+            exact += chance - theirs.log_probability()
         elif mine.change(theirs).measured > 0:
             priced += float(price.epsilon)
     return abs(exact) + priced
@@ -204,18 +211,34 @@ def _approximately(script: Recording, mirror: Recording) -> float:
 def _force(
     method: Any, pair: Pair, findings: ReplayFindings, questions: Sequence[Any] | None
 ) -> None:
-    """Force the outputs that tell the neighbours apart best, and compare again."""
+    """Force the outputs that tell the neighbours apart best, and compare again.
+
+    Other outputs lead an adaptive method elsewhere, where others are worst: so it is done again, a
+    few times, or until the outputs that would be forced are those that were said.
+    """
     said: list[Said | None] = []
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS + 1):
         with noise.seeded(0):
             script = record(fresh(method), pair.here, questions=questions, said=said)
         mirror = _compare(method, pair, script, findings, questions)
-        if mirror is None:
+        if mirror is None or turn == ROUNDS:
             return
         said = [_worst(mine, theirs) for mine, theirs in zip(script, mirror, strict=True)]
-    with noise.seeded(0):
-        script = record(fresh(method), pair.here, questions=questions, said=said)
-    _compare(method, pair, script, findings, questions)
+        # What is not forced draws the same bits again only where the others were forced before.
+        if (turn or None not in said) and _repeats(script, said):
+            return
+
+
+def _repeats(script: Recording, said: Sequence[Said | None]) -> bool:
+    """Tell whether forcing these outputs would give the same script again."""
+    return all(
+        planned is None
+        or (
+            type(planned.output) is type(step.outputs[0])
+            and np.array_equal(planned.output, step.outputs[0])
+        )
+        for step, planned in zip(script, said, strict=True)
+    )
 
 
 def _worst(mine: Recorded, theirs: Recorded) -> Said | None:

@@ -411,13 +411,26 @@ class Logistic:
 def _fit(matrix: Floats, labels: Floats) -> Floats:
     """Return the weights of penalised logistic regression, by Newton's method."""
     weights = np.zeros(matrix.shape[1])
-    identity = np.eye(matrix.shape[1]) * PENALTY * len(matrix)
+    penalty = PENALTY * len(matrix)
     for _ in range(STEPS):
         odds = 1 / (1 + np.exp(-np.clip(matrix @ weights, -30, 30)))
-        gradient = matrix.T @ (labels - odds) - identity @ weights
-        curvature = (matrix * (odds * (1 - odds))[:, None]).T @ matrix + identity
-        step = np.linalg.solve(curvature, gradient)
+        gradient = matrix.T @ (labels - odds) - penalty * weights
+        step = _solve(matrix * np.sqrt(odds * (1 - odds))[:, None], penalty, gradient)
         weights += step
         if np.abs(step).max() < 1e-8:
             break
     return weights
+
+
+def _solve(rows: Floats, penalty: float, gradient: Floats) -> Floats:
+    """Return (AᵀA + λI)⁻¹g for the rows A.
+
+    Of more columns than rows, as those of a large transcript are, the equations of the rows are
+    solved instead: (AᵀA + λI)⁻¹ = (I − Aᵀ(AAᵀ + λI)⁻¹A)/λ.
+    """
+    many, columns = rows.shape
+    if columns <= many:
+        curvature = rows.T @ rows + penalty * np.eye(columns)
+        return np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)
+    inner = np.linalg.solve(rows @ rows.T + penalty * np.eye(many), rows @ gradient)
+    return np.asarray((gradient - rows.T @ inner) / penalty, dtype=np.float64)

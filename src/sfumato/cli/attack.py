@@ -19,7 +19,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.releasing import load_release, show_comparison
 from sfumato.cli.screen import JsonOption, answering, print_table
-from sfumato.cli.table_schema import FileArgument, read_declared
+from sfumato.cli.table_schema import TABLES, FileArgument, ReadingOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,9 +108,9 @@ def inversion(
         )
         names = None if known is None else parse_names(known) if known.strip() else ()
         attack = ModelInversion(sensitive=sensitive, known=names, pi=pi.value, epsilon=pi_epsilon)
-        schema = made.public.schema
+        reading = ReadingOptions(engine, separator)
         table, *further = (
-            None if path is None else read_declared(screen, path, schema, engine, separator)
+            None if path is None else TABLES.read_known(screen, path, made.public, reading)
             for path in (file, public, others)
         )
         assert table is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 from sfumato import catalogue
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import DeltaOption, RelationChoice, refuse_unwritable
+from sfumato.cli.schemas import read_schema
 from sfumato.cli.screen import JsonOption, Screen, answering, write_json
 from sfumato.privacy.registry import command_name
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.audit.replaying import ReplayFindings
+    from sfumato.audit.subjects import Subject
     from sfumato.audit.verdict import Audit
-    from sfumato.privacy.method import AnyMethod
 
 #: The pictures that can be written, by the ending of their names.
 PICTURES = (".svg", ".png")
@@ -80,9 +81,11 @@ def audit(
         refuse_unwritable(picture, PICTURES, option="--picture")
         if not 0.5 <= confidence < 1:
             raise Refusal(ExitCode.USAGE, "--confidence must be at least 0.5 and less than 1")
+        from sfumato.audit.subjects import subject_of
+
         subject = subject_of(
             method, epsilon=epsilon, delta=delta, relation=relation, max_rows=max_rows,
-            schema=schema,
+            read_public=None if schema is None else partial(_read_public, method, schema),
         )  # fmt: skip
         outcome = _try(screen, subject, trials=trials, confidence=confidence, seed=seed)
         if picture is not None:
@@ -98,96 +101,19 @@ def audit(
             raise typer.Exit(int(ExitCode.REFUTED))
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What is audited.
-
-    Parameters
-    ----------
-    method
-        The method with its parameters.
-    public
-        The public part of the synthetic data.
-    questions
-        What an interactive method is asked: questions that every canonical pair changes.
-    """
-
-    method: AnyMethod
-    public: Any
-    questions: list[Any] | None = None
-
-
 def _names() -> list[str]:
     """Return every method of the catalogue, as commands call it."""
     return [command_name(name) for name in catalogue.METHODS]
 
 
-def subject_of(
-    called: str,
-    *,
-    epsilon: str,
-    delta: str | None = None,
-    relation: RelationChoice | None = None,
-    max_rows: int | None = None,
-    schema: Path | None = None,
-) -> Subject:
-    """Return a method with the example that its class declares, and data it can be tried on.
-
-    Parameters
-    ----------
-    called
-        The name of the method; case and hyphens do not matter.
-    epsilon, delta
-        What it promises.
-    relation, max_rows
-        What a neighbour is, and how many records of one person there may be.
-    schema
-        A schema for the synthetic data.
-    """
-    from sfumato.privacy.guarantee import Relation
-    from sfumato.privacy.method import InteractiveMethod
-    from sfumato.privacy.registry import find_method, resolve
-
-    method = resolve(find_method(called, catalogue.METHODS))
-    short = command_name(method)
-    if delta is not None and "delta" not in {field.name for field in fields(method)}:
-        raise Refusal(ExitCode.USAGE, f"{short} guarantees pure epsilon-DP; leave --delta out")
-    if schema is None:
-        told = None if relation is None else Relation.parse(relation.value)
-        public = method.example_public(told, max_rows)
-    elif relation is None and max_rows is None:
-        public = _declared(short, method.kind, schema)
-    else:
+def _read_public(called: str, schema: Path, kind: str) -> Any:
+    """Return what a schema file declares about data of the kind that a method takes."""
+    if kind not in ("table", "points", "sequences"):
         raise Refusal(
             ExitCode.USAGE,
-            "the schema states relation and max_rows; leave --relation and --max-rows out",
+            f"{called} needs data of kind {kind!r}, which has no schema file; leave --schema out",
         )
-    made = method.example_method(epsilon, public, **({} if delta is None else {"delta": delta}))
-    made.check(public)
-    interactive = issubclass(method, InteractiveMethod)
-    return Subject(made, public, method.example_questions(public) if interactive else None)
-
-
-def _declared(short: str, kind: str, schema: Path) -> Any:
-    """Return what a schema file declares about data of a kind."""
-    match kind:
-        case "table":
-            from sfumato.cli.table_schema import read_schema
-            from sfumato.data.table import TablePublic
-
-            return TablePublic.of(read_schema(schema))
-        case "points":
-            from sfumato.cli import points_schema
-
-            return points_schema.read_declared(schema)
-        case "sequences":
-            from sfumato.cli import sequences_schema
-
-            return sequences_schema.read_declared(schema)
-    raise Refusal(
-        ExitCode.USAGE,
-        f"{short} needs data of kind {kind!r}, which has no schema file; leave --schema out",
-    )
+    return read_schema(schema, kind)
 
 
 def _try(

@@ -1,29 +1,39 @@
 """`sfumato collect`: surveys by randomised response, from the plan to the report.
 
-What respondents and collectors run in between is in `sfumato.cli.collect_reports`.
+`perturb` is run by respondents, all other commands by the collector.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import collect_reports
-from sfumato.cli.collect_reports import SurveyArgument, read_survey
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.options import refuse_unwritable
-from sfumato.cli.screen import JsonOption, answering, print_table
+from sfumato.cli.schemas import refuse_bad
+from sfumato.cli.screen import JsonOption, Screen, answering, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.local.questionnaire import Questionnaire
-    from sfumato.local.survey import Item
+    from sfumato.local.survey import Survey
     from sfumato.local.survey_plan import ItemPlan, SurveyPlan
     from sfumato.local.survey_tally import SurveyTally
+
+#: What is said wherever answers come from a table.
+TRYING_OUT = (
+    "A table is for trying a survey with synthetic people: true answers must be randomised where "
+    "they are given. Every row is randomised afresh, permanent questions too."
+)
+
+SurveyArgument = Annotated[
+    Path,
+    typer.Argument(metavar="SURVEY", help="The survey file, from `collect plan`."),
+]
 
 app = typer.Typer(
     help="Surveys by randomised response: plan, perturb, aggregate and report.",
@@ -61,60 +71,39 @@ def plan(
 ) -> None:
     """Show the privacy loss and the margin of each question. Reads no answers."""
     with answering(as_json) as screen:
+        from sfumato.local.questionnaire import Questionnaire
         from sfumato.local.survey_plan import plan_survey
 
         if out is not None and out.exists():
             raise Refusal(ExitCode.USAGE, f"{out} exists; a survey file is never overwritten")
-        asked = _read_questionnaire(file)
+        asked: Questionnaire = _read_file(file, "questionnaire", Questionnaire.read)
         many = asked.respondents if respondents is None else respondents
         found = plan_survey(asked.survey(), many)
-        document = _plan_document(found, margin)
-        if out is not None:
-            document["written"] = str(found.survey.save(out))
+        written = None if out is None else str(found.survey.save(out))
+        document = {**found.to_json(margin), "written": written}
         screen.answer(document, lambda console: _show_plan(console, found, margin, out))
 
 
-def _read_questionnaire(path: Path) -> Questionnaire:
-    """Read a questionnaire; whatever is wrong with it is an error of the data."""
-    from sfumato.local.questionnaire import Questionnaire
-
+def _read_file(path: Path, what: str, read: Callable[[Path], Any]) -> Any:
+    """Read a file of a survey; whatever is wrong with it is an error of the data."""
     if not path.is_file():
-        raise FileNotFoundError(f"there is no questionnaire {str(path)!r}")
+        raise FileNotFoundError(f"there is no {what} {str(path)!r}")
+    return refuse_bad(read, path)
+
+
+def _naming(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what is read of a file; a refusal begins with its name."""
     try:
-        return Questionnaire.read(path)
+        return read(*arguments)
     except ValueError as error:
-        raise Refusal(ExitCode.DATA, str(error)) from None
+        raise Refusal(ExitCode.DATA, f"{path.name}: {error}") from None
 
 
-def _plan_document(found: SurveyPlan, margin: float) -> dict[str, Any]:
-    """Return the plan for programs."""
-    questions = [
-        {
-            "name": plan.item.name,
-            "answers": None if plan.item.bounds else len(plan.item.answers),
-            "epsilon": str(plan.item.epsilon),
-            "permanent": plan.item.permanent,
-            "design": type(plan.item.design).__name__,
-            "bits": round(plan.item.design.bits, 3),
-            "margin": plan.margin(found.respondents),
-            "respondents_needed": plan.respondents(margin),
-            "reason": plan.reason,
-            "deviations": plan.designs,
-        }
-        for plan in found.items
-    ]
-    return {
-        "survey": found.survey.identity,
-        "name": found.survey.name,
-        "share": found.survey.share,
-        "epsilon": str(found.survey.epsilon),
-        "respondents": found.respondents,
-        "wanted_margin": margin,
-        "respondents_needed": max(plan.respondents(margin) for plan in found.items),
-        "epsilon_after_10_times": str(found.repeated(10)),
-        "questions": questions,
-        "written": None,
-    }
+def _read_survey(path: Path) -> Survey:
+    from sfumato.local.survey import Survey
+
+    survey: Survey = _read_file(path, "survey file", lambda file: _naming(file, Survey.read, file))
+    return survey
 
 
 def _show_plan(console: Console, found: SurveyPlan, margin: float, out: Path | None) -> None:
@@ -133,7 +122,6 @@ def _show_plan(console: Console, found: SurveyPlan, margin: float, out: Path | N
     for plan in found.items:
         console.print(f"{plan.item.name}: {plan.reason}", style="dim", soft_wrap=wrap)
     console.print()
-    needed = max(plan.respondents(margin) for plan in found.items)
     console.print(
         "Margins hold 19 times in 20 and are worst cases: for a share near one half, and for the "
         "mean of numbers that lie at both ends of their range. They hold for the population that "
@@ -142,7 +130,7 @@ def _show_plan(console: Console, found: SurveyPlan, margin: float, out: Path | N
     )
     console.print(
         f"For a margin of ± {100 * margin:g} points, or of as many hundredths of the range of a "
-        f"number, on every question {needed:,} people must answer.",
+        f"number, on every question {found.needed(margin):,} people must answer.",
         soft_wrap=wrap,
     )
     console.print(
@@ -174,8 +162,200 @@ def _margin_words(plan: ItemPlan, margin: float) -> str:
     return f"{margin * (high - low):.3g} ({100 * margin:.3g} % of its range)"
 
 
-app.command("perturb", epilog=EPILOG)(collect_reports.perturb)
-app.command("aggregate", epilog=EPILOG)(collect_reports.aggregate)
+@app.command(epilog=EPILOG)
+def perturb(
+    survey: SurveyArgument,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUESTION=ANSWER", help="Your answer to one question; repeat for each question."
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Synthetic people, one per row, in a CSV or Parquet file."
+        ),
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file that keeps your permanent reports; by default sfumato-memory.json.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Your own ledger, where the privacy loss is booked."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append the reports to this file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Randomise the answers of one respondent, or, to try a survey, of synthetic people."""
+    with answering(as_json) as screen:
+        if (table is None) == (not answer):
+            raise Refusal(
+                ExitCode.USAGE,
+                (
+                    "give your answers with --answer QUESTION=ANSWER, or synthetic people with "
+                    "--table FILE"
+                ),
+            )
+        asked = _read_survey(survey)
+        if table is not None:
+            for option, given in (("--ledger", ledger), ("--memory", memory)):
+                if given is not None:
+                    raise Refusal(
+                        ExitCode.USAGE,
+                        f"{option} belongs to one person and cannot be used with --table; "
+                        "leave one of them out",
+                    )
+            screen.note(TRYING_OUT)
+            with screen.working("randomising"):
+                lines = _perturb_table(asked, table)
+        else:
+            kept = Path("sfumato-memory.json") if memory is None else memory
+            lines = [_perturb_answers(screen, asked, answer or [], kept, ledger)]
+        _give(screen, lines, out)
+
+
+def _perturb_answers(
+    screen: Screen, survey: Survey, answers: list[str], memory: Path, ledger: Path | None
+) -> str:
+    """Return the line of one respondent."""
+    from sfumato.local.respondent import Respondent
+    from sfumato.privacy.ledger import Ledger
+
+    book = None
+    if ledger is None:
+        screen.note(
+            "No --ledger given: the cumulative privacy loss of your answers is not tracked."
+        )
+    else:
+        book = Ledger.open(ledger)
+    given = {}
+    for text in answers:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise Refusal(ExitCode.USAGE, "--answer must have the form QUESTION=ANSWER")
+        if name in given:
+            raise Refusal(ExitCode.USAGE, f"{name!r} has two answers; give one")
+        given[name] = value
+    if memory.exists() and any(item.permanent for item in survey.items):
+        screen.note(
+            f"Permanent reports that {memory} holds are sent again, whatever the new answers are. "
+            "This file belongs to one person; other people on this machine must use their own "
+            "file, with --memory."
+        )
+    if set(given) - set(survey.questions):
+        known = ", ".join(sorted(survey.questions))
+        raise Refusal(ExitCode.USAGE, f"the questions are {known}")
+    return Respondent(memory, book).answer(survey, refuse_bad(survey.read_answers, given))
+
+
+def _perturb_table(survey: Survey, table: Path) -> list[str]:
+    """Return the lines of all rows of a table."""
+    from sfumato.local.respondent import lines_of, read_people
+
+    frame = refuse_bad(read_people, survey, table)
+    return list(_naming(table, lambda: list(lines_of(survey, frame))))
+
+
+def _give(screen: Screen, lines: list[str], out: Path | None) -> None:
+    """Add lines to a file, or answer with them."""
+    document: dict[str, Any] = {"lines": len(lines), "written": None if out is None else str(out)}
+    text = "".join(f"{line}\n" for line in lines)
+    if out is None:
+        document["reports"] = lines
+        screen.answer(document, lambda console: console.out(text, highlight=False, end=""))
+        return
+    with out.open("a", encoding="utf-8") as file:
+        file.write(text)
+    many = "1 line was" if len(lines) == 1 else f"{len(lines):,} lines were"
+    screen.answer(document, lambda console: console.print(f"{many} added to {out}", soft_wrap=True))
+
+
+@app.command(epilog=EPILOG)
+def aggregate(
+    survey: SurveyArgument,
+    out: Annotated[Path, typer.Option(metavar="FILE.json", help="The tally to write.")],
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files of reports, one per line."),
+    ] = None,
+    tally: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE.json", help="Your own earlier tally to add to."),
+    ] = None,
+    skip_wrong: Annotated[
+        bool, typer.Option("--skip-wrong", help="Skip lines that cannot be read.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Count lines of reports, in constant memory, and add earlier tallies up."""
+    with answering(as_json) as screen:
+        asked = _read_survey(survey)
+        if out.exists():
+            raise Refusal(ExitCode.USAGE, f"{out} exists; a tally is never overwritten")
+        lines, tallies = reports or [], tally or []
+        if not lines and not tallies:
+            raise Refusal(
+                ExitCode.USAGE, "give files of reports, or an earlier tally with --tally FILE"
+            )
+        if len({path.resolve() for path in lines + tallies}) != len(lines + tallies):
+            raise Refusal(
+                ExitCode.USAGE,
+                "a file is given twice, and its reports would count twice; give each file once",
+            )
+        with screen.working("counting reports"):
+            found = _count(asked, lines, tallies, skip=skip_wrong)
+        found.save(out)
+        document = {
+            "tally": str(out),
+            "lines": found.lines,
+            "wrong": found.wrong,
+            "reports": found.reports,
+        }
+        left = f"; {found.wrong:,} could not be read" if found.wrong else ""
+        if len(lines) + len(tallies) > 1:
+            screen.note(
+                "Lines are counted, not people: a person who sent two lines counts twice, and "
+                "asking the same people again does not reduce the margins. Keep one tally per "
+                "round of a survey."
+            )
+        screen.answer(
+            document,
+            lambda console: console.print(
+                f"{found.lines:,} lines were counted{left}; the tally is in {out}", soft_wrap=True
+            ),
+        )
+
+
+def _count(survey: Survey, paths: list[Path], tallies: list[Path], *, skip: bool) -> SurveyTally:
+    """Return the tally of all files; what respondents sent is never taken for a tally."""
+    from sfumato.local.survey_tally import SurveyTally
+
+    tally = SurveyTally.empty(survey)
+    for path in tallies:
+        tally = _naming(
+            path, lambda whole, file: whole + SurveyTally.read(survey, file), tally, path
+        )
+    for path in paths:
+        tally = _naming(path, lambda whole, file: whole.add(_lines(file), skip=skip), tally, path)
+    return tally
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Return the lines of a file one after another; of one too long, no more than tells so."""
+    from sfumato.local.wire import LONGEST
+
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while line := file.readline(LONGEST + 1):
+            yield line
+            while line and not line.endswith("\n"):
+                line = file.readline(LONGEST)
 
 
 class EstimatorChoice(StrEnum):
@@ -209,12 +389,9 @@ def report(
         if not 0 < level < 1:
             raise Refusal(ExitCode.USAGE, f"--level must be between 0 and 1; got {level}")
         refuse_unwritable(out, (".html",))
-        asked = read_survey(survey)
-        try:
-            found = SurveyTally.read(asked, tally)
-        except ValueError as error:
-            raise Refusal(ExitCode.DATA, f"{tally.name}: {error}") from None
-        document = _report_document(found, level, estimator.value)
+        asked = _read_survey(survey)
+        found: SurveyTally = _naming(tally, SurveyTally.read, asked, tally)
+        document = {**found.estimates(level, estimator.value), "written": None}
         if out is not None:
             from sfumato.report.local_shares import survey_page
 
@@ -225,44 +402,6 @@ def report(
         screen.answer(
             document, lambda console: _show_report(console, found, level, estimator.value, out)
         )
-
-
-def _report_document(tally: SurveyTally, level: float, estimator: Any) -> dict[str, Any]:
-    """Return all estimates for programs."""
-    questions: dict[str, Any] = {}
-    for item in tally.survey.items:
-        if not tally.reports[item.name]:
-            questions[item.name] = {"reports": 0}
-        elif item.bounds is not None:
-            mean = tally.mean(item.name)
-            margin = None if mean.margin != mean.margin else mean.margin
-            questions[item.name] = {"mean": mean.mean, "margin": margin}
-        else:
-            lines = _lines(tally, item, level, estimator)
-            questions[item.name] = {
-                "reports": tally.reports[item.name],
-                "shares": [
-                    {"answer": answer, "share": share, "low": low, "high": high}
-                    for answer, share, low, high in lines
-                ],
-            }
-    return {
-        "survey": tally.survey.identity,
-        "lines": tally.lines,
-        "wrong": tally.wrong,
-        "level": level,
-        "estimator": str(estimator),
-        "questions": questions,
-        "written": None,
-    }
-
-
-def _lines(
-    tally: SurveyTally, item: Item, level: float, estimator: Any
-) -> list[tuple[str, float, float, float]]:
-    """Return the share of each answer with the ends of its interval."""
-    found = tally.shares(item.name, estimator)
-    return [(line.answer, line.share, line.low, line.high) for line in found.lines(level)]
 
 
 def _show_report(
@@ -281,8 +420,12 @@ def _show_report(
             console.print(f"mean {mean.mean:.4g} ± {mean.margin:.3g} (19 times in 20)")
         else:
             rows = [
-                (answer, f"{100 * share:.1f} %", f"{100 * low:.1f} – {100 * high:.1f} %")
-                for answer, share, low, high in _lines(tally, item, level, estimator)
+                (
+                    line.answer,
+                    f"{100 * line.share:.1f} %",
+                    f"{100 * line.low:.1f} – {100 * line.high:.1f} %",
+                )
+                for line in tally.shares(item.name, estimator).lines(level)
             ]
             print_table(console, ("answer", "share", f"{100 * level:g} % interval"), rows)
     if out is not None:

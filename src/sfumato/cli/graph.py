@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import graph_data, graph_evaluate
+from sfumato.cli import graph_data
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Kind, Recipe, add_commands, add_release
+from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation, add_release
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import load_release
-from sfumato.cli.schema_files import read_list
+from sfumato.cli.schemas import read_list
 from sfumato.cli.screen import JsonOption, answering
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sfumato.data.graph import Graph
     from sfumato.data.graph_public import GraphPublic
     from sfumato.graph.synthetic import SyntheticGraph
 
@@ -346,5 +347,109 @@ add_release(
     "Release the largest eigenvalues of the graph and their eigenvectors.",
 )  # fmt: skip
 add_commands(app, GRAPH)
-app.command("evaluate", epilog=EPILOG)(graph_evaluate.evaluate)
-app.command("compare", epilog=EPILOG)(graph_evaluate.compare)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How numbers are drawn beside the truth."""
+
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the range of possible releases around the true count, or both degree "
+            "distributions, as .svg, .png or .pdf. Not private.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class DrawnWhole:
+    """How a graph or a spectrum is drawn beside the private one."""
+
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw both side by side, as .svg, .png or .pdf. Not private.",
+        ),
+    ] = None
+
+
+def _numbers() -> tuple[type[Any], ...]:
+    from sfumato.evaluate.graph import COMPARED
+
+    return COMPARED
+
+
+def _compare_numbers(graph: Graph, made: Any, options: Any) -> Any:
+    from sfumato.evaluate.graph import evaluate_graph
+
+    return evaluate_graph(graph, made)
+
+
+def _draw_numbers(graph: Graph, made: Any, outcome: Any) -> Any:
+    from sfumato.evaluate.graph_pictures import picture
+
+    return picture(graph, made)
+
+
+def _wholes() -> tuple[type[Any], ...]:
+    from sfumato.graph.spectrum_release import SpectrumRelease
+    from sfumato.graph.synthetic import SyntheticGraph
+
+    return (SyntheticGraph, SpectrumRelease)
+
+
+def _compare_wholes(graph: Graph, made: Any, options: Any) -> Any:
+    from sfumato.evaluate import spectrum, synthetic_graph
+    from sfumato.graph.synthetic import SyntheticGraph
+
+    if isinstance(made, SyntheticGraph):
+        return synthetic_graph.compare(graph, made)
+    return spectrum.compare_spectrum(graph, made)
+
+
+def _draw_wholes(graph: Graph, made: Any, outcome: Any) -> Any:
+    from sfumato.evaluate.graph_pictures import draw_comparison
+    from sfumato.evaluate.spectrum import SpectrumComparison, draw_spectrum
+
+    if isinstance(outcome, SpectrumComparison):
+        return draw_spectrum(outcome)
+    return draw_comparison(graph, made, outcome)
+
+
+add_evaluation(
+    app,
+    GRAPH,
+    Evaluation(
+        help="Compare a release with the private graph. NOT PRIVATE: for the custodian's eyes "
+        "only.",
+        data="graph",
+        releases=_numbers,
+        needs="only releases of numbers about a graph are compared here (synthetic graphs and "
+        "spectra by `sfumato graph compare`)",
+        options=Drawn,
+        reading=graph_data.Layout,
+        read=graph_data.read_known,
+        compare=_compare_numbers,
+        draw=_draw_numbers,
+    ),
+)
+add_evaluation(
+    app,
+    GRAPH,
+    Evaluation(
+        help="Compare a synthetic graph or a spectrum with the private graph. NOT PRIVATE.",
+        data="graph",
+        releases=_wholes,
+        needs="only synthetic graphs and spectra are compared as a whole (numbers about a graph "
+        "by `sfumato graph evaluate`)",
+        options=DrawnWhole,
+        reading=graph_data.Layout,
+        read=graph_data.read_known,
+        compare=_compare_wholes,
+        draw=_draw_wholes,
+    ),
+    verb="compare",
+)

@@ -15,7 +15,7 @@ import typer
 
 from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import parse_names
-from sfumato.cli.schema_files import read_list
+from sfumato.cli.schemas import read_list
 
 if TYPE_CHECKING:
     from sfumato.cli.screen import Screen
@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 NAMED = "named"
 Nodes = int | str | Sequence[int | str]
 
-FileArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", help="The private edges, two nodes per line: plain text, .gz or .xz."
-    ),
-]
 NodesOption = Annotated[
     str,
     typer.Option(
@@ -102,7 +96,7 @@ def read_private(screen: Screen, file: Path, options: GraphOptions, reading: Any
     return _read(screen, file, declared, options)
 
 
-def read_declared(screen: Screen, file: Path, public: GraphPublic, layout: Layout) -> Graph:
+def read_known(screen: Screen, file: Path, public: GraphPublic, layout: Layout) -> Graph:
     """Read a private graph whose nodes a release or a ledger knows already."""
     return _read(screen, file, public.labels or public.nodes, layout)
 

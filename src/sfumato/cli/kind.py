@@ -1,8 +1,8 @@
 """A kind of data on the command line: one description, from which its commands are derived.
 
-`sfumato KIND plan | rehearse | release` are the same three commands for every kind; what differs is
-how its public part and its private file are read, and a few options. Whatever can be refused is
-refused before anything is spent.
+`sfumato KIND plan | rehearse | release | evaluate` are the same commands for every kind; what
+differs is how its public part and its private file are read, what is compared, and a few options.
+Whatever can be refused is refused before anything is spent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from sfumato.cli.exits import EPILOG
+from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.methods import (
     MethodCommand,
     choose_method,
@@ -23,22 +23,28 @@ from sfumato.cli.methods import (
     methods_command,
 )
 from sfumato.cli.options import (
+    PICTURES,
     EpsilonOption,
     KeyOption,
     LedgerOption,
     OutOption,
     RehearsalOption,
+    ReleaseArgument,
     ReportOption,
     RowsOption,
+    refuse_unwritable,
 )
 from sfumato.cli.releasing import (
+    load_release,
     open_ledger,
     run_rehearsal,
     run_release,
+    show_comparison,
     show_plan,
     usable_key,
 )
-from sfumato.cli.screen import JsonOption, Screen, answering
+from sfumato.cli.schemas import read_schema
+from sfumato.cli.screen import JsonOption, Screen, answering, print_blocks, save_picture
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -313,3 +319,91 @@ def _release(order: Order, screen: Screen, values: Values) -> None:
         out=values["out"], book=book, signing=signing, report=values["report"],
         figures=kind.figures,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """How releases of a kind are compared with the private data that they were made of.
+
+    Parameters
+    ----------
+    help
+        What the command does.
+    data
+        The kind of data that a release must be of.
+    releases
+        Returns the classes of releases that can be compared.
+    needs
+        What such a release is needed for, to begin a refusal with.
+    options
+        What is compared, as fields with Typer's annotations: a `schema` instead of the release's
+        own and a `picture` mean the same for every kind.
+    reading, read
+        The options with which the private file is read, and what reads it, given the screen, the
+        file, what is public about it and these options.
+    compare
+        Compares data and a release, given `options`; the outcome has `to_json` and `blocks`.
+    draw
+        Draws the picture of data, a release and the outcome.
+    """
+
+    help: str
+    data: str
+    releases: Callable[[], tuple[type[Any], ...]]
+    needs: str
+    options: type = NoOptions
+    reading: type
+    read: Callable[[Screen, Path, Any, Any], Any]
+    compare: Callable[[Any, Any, Any], Any]
+    draw: Callable[[Any, Any, Any], Any] | None = None
+
+
+def add_evaluation(
+    app: typer.Typer, kind: Kind, evaluation: Evaluation, verb: str = "evaluate"
+) -> None:
+    """Add a command that compares a release with private data. What it shows is not private."""
+
+    def evaluate(**values: Any) -> None:
+        with answering(values.pop("as_json")) as screen:
+            _evaluate(screen, kind, evaluation, values)
+
+    evaluate.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            _option("file", Annotated[Path, typer.Argument(metavar="FILE", help=kind.file)]),
+            _option("release", ReleaseArgument),
+            *_options(evaluation.options),
+            *_options(evaluation.reading),
+            _option("as_json", JsonOption, False),
+        ]
+    )
+    app.command(verb, epilog=EPILOG, help=evaluation.help)(evaluate)
+
+
+def _evaluate(screen: Screen, kind: Kind, evaluation: Evaluation, values: Values) -> None:
+    """Compare a release with private data and answer with what was found."""
+    options = take_options(evaluation.options, values)
+    schema, picture = values.get("schema"), values.get("picture")
+    refuse_unwritable(picture, PICTURES, option="--picture")
+    release = load_release(screen, values["release"], evaluation.releases(), evaluation.needs)
+    public = release.provenance.public
+    if public.kind != evaluation.data:
+        where = f"{values['release']} is of {public.kind}"
+        raise Refusal(ExitCode.USAGE, f"{evaluation.needs}; {where}")
+    if schema is not None:
+        public = read_schema(schema, public.kind)
+    reading = take_options(evaluation.reading, values)
+    data = evaluation.read(screen, values["file"], public, reading)
+    with screen.working("comparing"):
+        outcome = evaluation.compare(data, release, options)
+        if picture is not None and evaluation.draw is not None:
+            save_picture(evaluation.draw(data, release, outcome), picture)
+    document = outcome.to_json()
+    if evaluation.draw is not None:
+        document["picture"] = None if picture is None else str(picture)
+
+    def show(console: Console) -> None:
+        print_blocks(console, outcome.blocks())
+        if picture is not None:
+            console.print(f"Picture (not private): {picture}", soft_wrap=True)
+
+    show_comparison(screen, document, show)

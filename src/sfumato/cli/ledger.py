@@ -17,10 +17,9 @@ from sfumato.cli.options import (
     RelationChoice,
     SchemaOption,
     SeparatorOption,
-    schema_path,
 )
 from sfumato.cli.points import POINTS
-from sfumato.cli.schema_files import kind_of
+from sfumato.cli.schemas import find_kind, schema_path
 from sfumato.cli.screen import JsonOption, Screen, answering, print_table
 from sfumato.cli.sequences import SEQUENCES
 from sfumato.cli.table import TABLE
@@ -333,7 +332,7 @@ def _read_by_schema(
             ExitCode.LEDGER,
             f"{ledger.name} protects any one {ledger.unit}; --nodes and --columns are for graphs",
         )
-    kind = {item.name: item for item in (TABLE, POINTS, SEQUENCES)}[kind_of(schema)]
+    kind = {item.name: item for item in (TABLE, POINTS, SEQUENCES)}[find_kind(schema)]
     if options["skip_lines"] and kind is not SEQUENCES:
         raise Refusal(ExitCode.USAGE, "--skip-lines is for files of sequences and graphs")
     declared = kind.options(schema=schema)

@@ -125,30 +125,6 @@ def refuse_extreme(**figures: str | None) -> None:
             )
 
 
-def schema_path(schema: Path | None, file: Path | None, *, kind: str) -> Path:
-    """Return the schema file that is named, or that lies beside the private data."""
-    if schema is not None:
-        return schema
-    if file is None:
-        raise Refusal(ExitCode.USAGE, "no schema is given; add --schema FILE.schema.toml")
-    beside = file.with_name(f"{file.name.split('.')[0]}.schema.toml")
-    if not beside.is_file():
-        # Only the schema of a table is drafted from the data.
-        from_data = f"{file} " if kind == "table" else "… "
-        raise Refusal(
-            ExitCode.USAGE,
-            f"there is no schema {beside}; make one with `sfumato {kind} schema {from_data}--out "
-            f"{beside}`, or give another with --schema",
-        )
-    return beside
-
-
-def refuse_taken(out: Path | None) -> None:
-    """Refuse to write a schema over a file that is there."""
-    if out is not None and out.exists():
-        raise Refusal(ExitCode.USAGE, f"{out} exists; a schema is never overwritten")
-
-
 def refuse_unwritable(
     path: Path | None, endings: tuple[str, ...], *, option: str = "--out"
 ) -> None:

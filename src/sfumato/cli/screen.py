@@ -23,6 +23,8 @@ from sfumato.cli.exits import ExitCode, explain
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sfumato.sections import Grid, Text
+
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Answer with one JSON document on standard output.")
 ]
@@ -98,6 +100,17 @@ def print_table(
     for row in rows:
         grid.add_row(*row)
     console.print(grid)
+
+
+def print_blocks(console: Console, blocks: Iterable[Text | Grid]) -> None:
+    """Print sentences and tables."""
+    from sfumato.sections import Grid
+
+    for block in blocks:
+        if isinstance(block, Grid):
+            print_table(console, block.head, block.rows, right=block.numbers)
+        else:
+            console.print(block.words, soft_wrap=not console.is_terminal)
 
 
 def save_picture(figure: Any, path: Path) -> None:

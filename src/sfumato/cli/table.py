@@ -5,22 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli import table_ask, table_evaluate, table_network, table_schema
+from sfumato.cli import table_ask, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation
 from sfumato.cli.methods import methods_for
-from sfumato.cli.options import DeltaOption, parse_names
+from sfumato.cli.options import (
+    PICTURES,
+    DeltaOption,
+    OwnSchemaOption,
+    ReleaseArgument,
+    parse_names,
+    refuse_unwritable,
+)
 from sfumato.cli.regress import REGRESSIONS
+from sfumato.cli.releasing import load_release
+from sfumato.cli.schemas import SchemaOptions
+from sfumato.cli.screen import JsonOption, answering, print_table, save_picture
+from sfumato.cli.table_schema import TABLES
 
 if TYPE_CHECKING:
-    from sfumato.data.table import TablePublic
+    from rich.console import Console
+
+    from sfumato.data.table import Table, TablePublic
+    from sfumato.tabular.synthetic import SyntheticTable
 
 #: What is released where no method is named, and where tables of counts are named instead.
 DEFAULT, COUNTING = "table.Synthesizer", "table.Marginals"
+#: Parts, and pairs, shown one by one.
+MOST_SHOWN = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +113,12 @@ TABLE = Kind(
     method_help="The release method; synthesizer by default, or marginals with --table, --ways or "
     "--columns.",
     recipe=Recipe(default=_default, parameters=TableParameters, read=_read),
-    options=table_schema.SchemaOptions,
+    options=SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",
     unread="The private table; not read: only the schema beside the file is.",
-    read_public=table_schema.read_public,
-    read_private=table_schema.read_private,
+    read_public=TABLES.read_public,
+    read_private=TABLES.read_private,
     help=(
         "Show the privacy loss and the expected error of a release. Reads the schema only.",
         "Run the whole release on synthetic data of the same shape. Free: no private data are "
@@ -110,6 +127,154 @@ TABLE = Kind(
     ),
 )
 
+
+@dataclass(frozen=True)
+class Compared:
+    """What of a release is compared with the private table."""
+
+    schema: OwnSchemaOption = None
+    ways: Annotated[
+        int, typer.Option(help="Compare all tables of up to this many columns.", min=1, max=4)
+    ] = 2
+    queries: Annotated[
+        int, typer.Option(help="The number of random ranges of ordered columns to compare.", min=0)
+    ] = 1000
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns to predict from all others with rules learnt from the synthetic rows, "
+            "as sex,income.",
+        ),
+    ] = None
+
+
+def _comparable() -> tuple[type[Any], ...]:
+    from sfumato.regression.model import RegressionModel
+    from sfumato.tabular.classifier import Classifier
+    from sfumato.tabular.noisy_tables import NoisyTables
+    from sfumato.tabular.synthetic import SyntheticTable
+
+    return (NoisyTables, SyntheticTable, Classifier, RegressionModel)
+
+
+def _compare(table: Table, made: Any, options: Compared) -> Any:
+    """Compare a release of any of these classes with its table."""
+    from sfumato.evaluate.classifiers import mistakes
+    from sfumato.evaluate.regression import evaluate as errors
+    from sfumato.evaluate.table import evaluate
+    from sfumato.regression.model import RegressionModel
+    from sfumato.tabular.classifier import Classifier
+
+    if isinstance(made, Classifier):
+        return mistakes(table, made)
+    if isinstance(made, RegressionModel):
+        return errors(table, made)
+    every = range(1, min(options.ways, len(made.public.columns)) + 1)
+    targets = () if options.predict is None else parse_names(options.predict)
+    return evaluate(table, made, ways=every, queries=options.queries, predict=targets)
+
+
+EVALUATION = Evaluation(
+    help="Compare a release with the private table. NOT PRIVATE: for the custodian's eyes only.",
+    data="table",
+    releases=_comparable,
+    needs="only tables, synthetic rows, classifiers and regressions can be compared",
+    options=Compared,
+    reading=table_schema.ReadingOptions,
+    read=TABLES.read_known,
+    compare=_compare,
+)
+
+
+def network(
+    release: ReleaseArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the network, as .svg, .png or .pdf."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which columns a synthetic release joins, and how much they tell. Reads no data."""
+    with answering(as_json) as screen:
+        from sfumato.tabular.synthetic import SyntheticTable
+
+        refuse_unwritable(out, PICTURES)
+        made: SyntheticTable = load_release(
+            screen, release, SyntheticTable, "a network needs a release of a synthetic table"
+        )
+        if out is not None:
+            save_picture(made.plot(), out)
+        screen.answer(
+            _network_document(made, out), lambda console: _show_network(console, made, out)
+        )
+
+
+def _network_document(made: SyntheticTable, out: Path | None) -> dict[str, Any]:
+    """Return the network for programs."""
+    names = made.public.columns
+    return {
+        "directed": made.network.directed,
+        "parts": [
+            {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
+            for part in made.network.parts
+        ],
+        "together": [
+            {"columns": [names[column] for column in part.columns], "levels": list(part.levels)}
+            for part in made.together
+        ],
+        "alone": [names[column] for column in made.alone],
+        "pairs": [
+            {"columns": [names[join.first], names[join.second]], "information": join.information}
+            for join in made.joins
+        ],
+        "picture": None if out is None else str(out),
+    }
+
+
+def _show_network(console: Console, made: SyntheticTable, out: Path | None) -> None:
+    """Print what is kept together, what stands alone, then the pairs that tell most."""
+    directed, found, names = made.network.directed, made.joins, made.public.columns
+    _show_parts(console, made)
+    if made.alone:
+        listed = ", ".join(names[column] for column in made.alone)
+        console.print(f"Independent of all others: {listed}", soft_wrap=True)
+    if found:
+        head = ("given", "column") if directed else ("column", "column")
+        rows = [
+            (
+                names[join.first],
+                names[join.second],
+                "—" if join.information is None else f"{join.information:.3f}",
+            )
+            for join in found[:MOST_SHOWN]
+        ]
+        print_table(console, (*head, "mutual information (nats)"), rows)
+        if len(found) > MOST_SHOWN:
+            console.print(f"{len(found) - MOST_SHOWN} more pairs have less mutual information.")
+    if out is not None:
+        console.print(f"Drawn in {out}", soft_wrap=True)
+
+
+def _show_parts(console: Console, made: SyntheticTable) -> None:
+    """Print the columns that go with others, in the order in which they are drawn if any."""
+    from sfumato.tabular.synthetic import part_words
+
+    directed = made.network.directed
+    # The first column of an order has no parents, but others depend on it.
+    parts = made.together
+    if directed:
+        parts = tuple(part for part in made.network.parts if part.columns[0] not in made.alone)
+    if not parts:
+        return
+    console.print("Drawn in this order:" if directed else "Kept together:")
+    for part in parts[:MOST_SHOWN]:
+        words = part_words(made.public, part.columns, part.levels, directed=directed)
+        console.print(f"  {words}", soft_wrap=True)
+    if len(parts) > MOST_SHOWN:
+        console.print(f"  and {len(parts) - MOST_SHOWN} more (--json lists them)")
+
+
 app = typer.Typer(
     help="Tables: draft a schema, plan, rehearse, release, draw, query and evaluate.",
     epilog=EPILOG,
@@ -117,6 +282,6 @@ app = typer.Typer(
 )
 app.command("schema", epilog=EPILOG)(table_schema.schema)
 add_commands(app, TABLE)
-app.command("network", epilog=EPILOG)(table_network.network)
+app.command("network", epilog=EPILOG)(network)
 app.command("ask", epilog=EPILOG)(table_ask.ask)
-app.command("evaluate", epilog=EPILOG)(table_evaluate.evaluate)
+add_evaluation(app, TABLE, EVALUATION)

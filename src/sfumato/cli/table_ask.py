@@ -17,12 +17,12 @@ from sfumato.cli.options import (
     SchemaOption,
     SeparatorOption,
     refuse_extreme,
-    schema_path,
 )
 from sfumato.cli.releasing import add_report, open_ledger, usable_key
 from sfumato.cli.reserve import reserve_folder
+from sfumato.cli.schemas import SchemaOptions
 from sfumato.cli.screen import JsonOption, Screen, answering
-from sfumato.cli.table_schema import FileArgument, read_declared, read_schema
+from sfumato.cli.table_schema import TABLES, FileArgument, ReadingOptions
 
 if TYPE_CHECKING:
     from sfumato.data.table import TablePublic
@@ -78,8 +78,8 @@ def ask(
         refuse_extreme(epsilon=epsilon)
         signing = usable_key(key) if out is not None else None
         book = open_ledger(screen, ledger)
-        declared = read_schema(schema_path(schema, file, kind="table"))
-        table = read_declared(screen, file, declared, engine, separator)
+        reading = ReadingOptions(engine, separator)
+        table = TABLES.read_private(screen, file, SchemaOptions(schema), reading)
         number = questions if questions is not None else len(question or ()) or AT_THE_PROMPT
         method = Questions(epsilon=epsilon, questions=number)
         # What cannot be answered is refused before anything is spent.

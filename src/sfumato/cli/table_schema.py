@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,12 +14,10 @@ from sfumato.cli.exits import ExitCode, Refusal
 from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
-    SchemaOption,
     SeparatorOption,
     WrittenSchemaOption,
-    refuse_taken,
-    schema_path,
 )
+from sfumato.cli.schemas import BySchema, answer_with_schema, refuse_taken
 from sfumato.cli.screen import JsonOption, Screen, answering
 
 if TYPE_CHECKING:
@@ -72,13 +70,15 @@ def schema(
         if unit is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
             unit, person, max_rows = _ask_unit(person)
         draft = _complete(draft, unit, person, max_rows, rows_about)
-        if out is not None:
-            draft.write(out)
-        _advise(screen, draft, out)
-        screen.answer(
-            _document(draft, out),
-            # As it would be in the file.
-            lambda console: None if out else console.out(write_schema(draft), highlight=False),
+        _advise(screen, draft)
+        answer_with_schema(
+            screen,
+            draft,
+            write_schema(draft),
+            out,
+            confirmed=draft.confirmed,
+            inferred={name: list(parts) for name, parts in draft.inferred.items()},
+            question=QUESTION if draft.unit is None else None,
         )
 
 
@@ -133,7 +133,7 @@ def _complete(
     )
 
 
-def _advise(screen: Screen, draft: Schema, out: Path | None) -> None:
+def _advise(screen: Screen, draft: Schema) -> None:
     """Say what the custodian has to do next."""
     if draft.unit is None:
         screen.note(f"First question: {QUESTION} Answer it in [table] of the schema.", "bold")
@@ -144,8 +144,6 @@ def _advise(screen: Screen, draft: Schema, out: Path | None) -> None:
     _warn_of_formulas(screen, draft)
     if draft.left_out:
         screen.note(f"Left out (too many different values): {', '.join(draft.left_out)}.")
-    if out is not None:
-        screen.note(f"Written to {out}.")
 
 
 def _warn_of_formulas(screen: Screen, draft: Schema) -> None:
@@ -164,23 +162,6 @@ def _warn_of_formulas(screen: Screen, draft: Schema) -> None:
         )
 
 
-def _document(draft: Schema, out: Path | None) -> dict[str, Any]:
-    return {
-        "schema": draft.to_json(),
-        "written": None if out is None else str(out),
-        "confirmed": draft.confirmed,
-        "inferred": {name: list(parts) for name, parts in draft.inferred.items()},
-        "question": QUESTION if draft.unit is None else None,
-    }
-
-
-@dataclass(frozen=True)
-class SchemaOptions:
-    """What is public about a table."""
-
-    schema: SchemaOption = None
-
-
 @dataclass(frozen=True)
 class ReadingOptions:
     """How a private table is read."""
@@ -189,60 +170,22 @@ class ReadingOptions:
     separator: SeparatorOption = None
 
 
-def read_schema(path: Path) -> Schema:
-    """Read a schema; whatever is wrong with it is an error of the data."""
-    from sfumato.data.schema import Schema
-
-    try:
-        return Schema.read(path)
-    except FileNotFoundError:
-        raise
-    except ValueError as error:
-        raise Refusal(ExitCode.DATA, str(error)) from None
-
-
-def read_public(
-    screen: Screen, file: Path | None, options: SchemaOptions, *, finely: bool = False
-) -> TablePublic:
-    """Return what is public about a table, from its schema alone.
+def read_file(
+    file: Path, public: TablePublic, reading: ReadingOptions, *, finely: bool = False
+) -> Table:
+    """Read a private table.
 
     Parameters
     ----------
-    screen, file, options
+    file, public, reading
         What every kind of data is read with.
     finely
         Whether numbers are read finely instead of in bins, as for a regression.
     """
-    from sfumato.data.table import TablePublic
-
-    declared = read_schema(schema_path(options.schema, file, kind="table"))
-    return TablePublic.of(declared.finely() if finely else declared)
-
-
-def read_private(
-    screen: Screen,
-    file: Path,
-    options: SchemaOptions,
-    reading: ReadingOptions,
-    *,
-    finely: bool = False,
-) -> Table:
-    """Read the private table."""
-    declared = read_schema(schema_path(options.schema, file, kind="table"))
-    return read_declared(screen, file, declared, reading.engine, reading.separator, finely=finely)
-
-
-def read_declared(
-    screen: Screen,
-    file: Path,
-    schema: Schema,
-    engine: EngineChoice,
-    separator: str | None,
-    *,
-    finely: bool = False,
-) -> Table:
-    """Read a private table by a schema that is known already."""
     from sfumato.data.table import read_table
 
-    with screen.working(f"reading {file.name}"):
-        return read_table(file, schema, engine=engine.value, separator=separator, finely=finely)
+    engine, separator = reading.engine.value, reading.separator
+    return read_table(file, public.schema, engine=engine, separator=separator, finely=finely)
+
+
+TABLES = BySchema("table", read_file)

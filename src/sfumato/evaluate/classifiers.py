@@ -18,6 +18,7 @@ from sfumato import noise
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.errors import importing
 from sfumato.evaluate.paired_counts import keep_released_columns
+from sfumato.sections import Text
 from sfumato.tabular.classifier import Classifier
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -59,6 +60,15 @@ class Classification:
         """Return a plain document."""
         return {"private": False, **asdict(self)}
 
+    def words(self) -> str:
+        """Return the same for people."""
+        return (
+            f"Predicting {self.target} for {self.rows:,} private rows: {100 * self.error:.1f} % "
+            f"wrong when learnt from the release, {100 * self.private_error:.1f} % when learnt "
+            f"from the private table, {100 * self.majority_error:.1f} % by guessing the most "
+            "frequent value."
+        )
+
 
 @dataclass(frozen=True)
 class Mistakes:
@@ -84,6 +94,16 @@ class Mistakes:
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""
         return {"private": False, **asdict(self)}
+
+    def blocks(self) -> list[Text]:
+        """Return the same for people."""
+        return [
+            Text(
+                f"Predicting {self.target} for {self.rows:,} private rows: "
+                f"{100 * self.error:.1f} % wrong, {100 * self.majority_error:.1f} % by always "
+                "guessing the most frequent value."
+            )
+        ]
 
 
 def mistakes(table: Table, release: Classifier) -> Mistakes:

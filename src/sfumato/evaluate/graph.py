@@ -30,6 +30,7 @@ from sfumato.mechanisms.expression.estimate import plain_value
 from sfumato.mechanisms.expression.polynomials import number
 from sfumato.mechanisms.expression.reading import read_formula
 from sfumato.mechanisms.expression.release import StatisticRelease
+from sfumato.sections import Text
 
 __all__ = ["COMPARED", "WARNING", "Comparison", "GraphEvaluation", "evaluate_graph"]
 
@@ -37,6 +38,8 @@ __all__ = ["COMPARED", "WARNING", "Comparison", "GraphEvaluation", "evaluate_gra
 #: `compare` and `compare_spectrum`, and here by the numbers of these that have a truth.
 COMPARED = (DegreeRelease, NumberRelease, StatisticRelease, SummaryRelease)
 DEGREES = "degrees, sorted"
+#: Whole numbers up to here are exact in floating point.
+WHOLE = 2**53
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,32 @@ class Comparison:
             "expected_95": None if self.expected is None else self.expected[1],
         }
 
+    def lines(self) -> list[str]:
+        """Return the same for people."""
+        errors = self.errors
+        if len(errors) == 0:
+            return [f"{self.what}: nothing to compare."]
+        if len(errors) > 1:
+            return [
+                f"{self.what}: {len(errors):,} numbers, off by {errors.mean():,.4g} on average and "
+                f"by {errors.max():,.4g} at most."
+            ]
+        lines = [
+            f"{self.what}: {_words(self.released[0])} was released, {_words(self.truth[0])} is the "
+            f"truth; off by {_words(errors[0])}."
+        ]
+        if self.expected is not None:
+            lines.append(
+                f"Half of all such releases are off by {self.expected[0]:,} or less, 19 in 20 by "
+                f"{self.expected[1]:,} or less."
+            )
+        return lines
+
+
+def _words(value: float) -> str:
+    """Return a number as it is read: whole ones in full, unless they are huge."""
+    return f"{value:,.0f}" if value == round(value) and abs(value) < WHOLE else f"{value:,.6g}"
+
 
 @dataclass(frozen=True)
 class GraphEvaluation:
@@ -104,6 +133,15 @@ class GraphEvaluation:
             "loops": self.dropped.loops,
             "repeated": self.dropped.repeated,
         }
+
+    def blocks(self) -> list[Text]:
+        """Return the same for people."""
+        left_out = (
+            f"Left out when the edges were read: {self.dropped.loops:,} loops and "
+            f"{self.dropped.repeated:,} repetitions."
+        )
+        lines = [line for item in self.comparisons for line in item.lines()]
+        return [Text(line) for line in (*lines, left_out)]
 
 
 def evaluate_graph(data: Graph, release: Any) -> GraphEvaluation:

@@ -1,6 +1,10 @@
 """Distances and communities of a graph, compiled by Numba. Imported when something is asked.
 
 What these loops return of a private graph is private; whoever uses them says so.
+
+They stay although igraph has both: for 50,000 nodes and 250,000 edges its communities took 12 to
+18 CPU seconds, differ from run to run and had a lower modularity (1.7 s here), and its distances
+from all nodes would take some 330 s (2.1 s here).
 """
 
 from __future__ import annotations

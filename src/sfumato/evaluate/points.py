@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import noise
+from sfumato import noise, sections
 from sfumato.data.points import Points
 from sfumato.data.points_public import PointsPublic
 from sfumato.evaluate.warning import WARNING
@@ -74,6 +74,17 @@ class BoxErrors:
             "median_relative_error": float(np.median(self.relative)),
         }
 
+    def cells(self) -> tuple[str, ...]:
+        """Return its line of the table that people read."""
+        figures, (low, high) = self.to_json(), self.share
+        return (
+            f"{len(self.absolute):,} {self.size}",
+            f"{100 * low:g} % to {100 * high:g} %",
+            f"{figures['average_absolute_error']:,.2f} points",
+            f"{100 * figures['average_relative_error']:.2f} %",
+            f"{100 * figures['median_relative_error']:.2f} %",
+        )
+
 
 @dataclass(frozen=True)
 class PointsEvaluation:
@@ -102,6 +113,18 @@ class PointsEvaluation:
             "total": self.total,
             "boxes": [item.to_json() for item in self.boxes],
         }
+
+    def blocks(self) -> list[sections.Text | sections.Grid]:
+        """Return the same for people."""
+        head = ("boxes", "share of the domain", "average error", "relative", "median")
+        return [
+            sections.Text(f"{self.points:,} points; {self.total:,.1f} in the release."),
+            sections.Grid(head, tuple(item.cells() for item in self.boxes)),
+            sections.Text(
+                "Relative errors are percentages of the true count, or of 0.1 % of all points if "
+                "that is larger."
+            ),
+        ]
 
 
 def evaluate(

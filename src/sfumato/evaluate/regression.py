@@ -20,6 +20,7 @@ from sfumato.evaluate.paired_counts import keep_released_columns
 from sfumato.evaluate.warning import WARNING
 from sfumato.regression.design import Design, centres
 from sfumato.regression.model import RegressionModel, fine_features
+from sfumato.sections import Text
 
 __all__ = ["WARNING", "ClassErrors", "NumberErrors", "evaluate"]
 
@@ -73,6 +74,21 @@ class NumberErrors:
         """Return a plain document, which says that it is not private."""
         return {"private": False, "warning": WARNING, **asdict(self)}
 
+    def blocks(self) -> list[Text]:
+        """Return the same for people."""
+        lines = [
+            f"Predicting {self.target} for {self.rows:,} private rows: off by {self.error:,.4g} "
+            f"(root mean square) or {self.absolute_error:,.4g} on average; guessing the mean is "
+            f"off by {self.guess_error:,.4g}, the best model of its kind, without noise, by "
+            f"{self.private_error:,.4g}.",
+            f"It explains {100 * self.explained:.1f} % of the variance; ranks of predictions and "
+            f"truth have a correlation of {self.spearman:.3f}.",
+        ]
+        if self.covered is not None:
+            share = 100 * self.covered
+            lines.append(f"The 95 % intervals contain the truth for {share:.1f} % of the rows.")
+        return [Text(line) for line in lines]
+
 
 @dataclass(frozen=True)
 class ClassErrors:
@@ -105,6 +121,20 @@ class ClassErrors:
     def to_json(self) -> dict[str, Any]:
         """Return a plain document, which says that it is not private."""
         return {"private": False, "warning": WARNING, **asdict(self)}
+
+    def blocks(self) -> list[Text]:
+        """Return the same for people."""
+        return [
+            Text(
+                f"Predicting {self.target} for {self.rows:,} private rows: "
+                f"{100 * self.error:.1f} % wrong; {100 * self.majority_error:.1f} % by guessing "
+                f"what is more frequent, {100 * self.private_error:.1f} % by a model without noise."
+            ),
+            Text(
+                "Of a positive and another row the positive one is taken to be likelier in "
+                f"{100 * self.ranked:.1f} % of the cases."
+            ),
+        ]
 
 
 def evaluate(table: Table, release: RegressionModel) -> NumberErrors | ClassErrors:

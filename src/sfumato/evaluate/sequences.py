@@ -22,6 +22,8 @@ from sfumato.engines.counts import SequenceCounts
 from sfumato.engines.memory_sequences import MemorySequences
 from sfumato.evaluate.table import total_variation
 from sfumato.evaluate.warning import WARNING
+from sfumato.sections import Text
+from sfumato.sequence.frequent_strings import FrequentStrings
 
 __all__ = [
     "WARNING",
@@ -224,10 +226,23 @@ class SequenceEvaluation:
             "length_distance": self.length_distance,
         }
 
+    def blocks(self) -> list[Text]:
+        """Return the same for people."""
+        lines = [
+            f"Of the {number:,} most frequent strings, the release lists {100 * share:.1f} %."
+            for number, share in self.precisions.items()
+        ]
+        if self.length_distance is not None:
+            lines.append(
+                f"Lengths of sequences: {100 * self.length_distance:.2f} % of the sequences would "
+                "have to change their length to match the true distribution."
+            )
+        return [Text(line) for line in lines]
+
 
 def evaluate_sequences(
     data: Sequences,
-    release: Model,
+    release: Model | FrequentStrings,
     *,
     top: Sequence[int] = (50, 100, 200),
     rows: int | None = None,
@@ -240,7 +255,7 @@ def evaluate_sequences(
     data
         The private sequences, with their contributions bounded as for the release.
     release
-        The release of them.
+        The release of them: a model, or a list of strings, from which nothing can be drawn.
     top
         For which k the top k strings are compared.
     rows
@@ -257,12 +272,14 @@ def evaluate_sequences(
             "the release has another alphabet; compare it with the sequences that it was made from"
         )
     most = max(top, default=1)
-    truth, answer = top_strings(data, most), strings_of(release.top(most))
+    listed = release.top() if isinstance(release, FrequentStrings) else release.top(most)
+    truth, answer = top_strings(data, most), strings_of(listed)
+    precisions = {k: precision(truth[:k], answer[:k]) for k in top}
+    if isinstance(release, FrequentStrings):
+        return SequenceEvaluation(precisions, None)
     generator = noise.generator(0) if generator is None else generator
     sampled = release.sample(data.counts.rows if rows is None else rows, generator=generator)
-    return SequenceEvaluation(
-        {k: precision(truth[:k], answer[:k]) for k in top}, length_distance(data, sampled)
-    )
+    return SequenceEvaluation(precisions, length_distance(data, sampled))
 
 
 def strings_of(answers: Iterable[Any]) -> list[String]:

@@ -23,6 +23,7 @@ from sfumato.graph.eigen import (
     strongest_pairs,
 )
 from sfumato.graph.spectrum_release import SpectrumRelease
+from sfumato.sections import Grid, Text
 
 __all__ = ["SpectrumComparison", "Truth", "compare_spectrum", "draw_spectrum", "true_spectrum"]
 
@@ -118,6 +119,28 @@ class SpectrumComparison:
             "best_reconstruction": None if drawn is None else drawn.best,
             "chance_reconstruction": None if drawn is None else drawn.chance,
         }
+
+    def blocks(self) -> list[Text | Grid]:
+        """Return the same for people."""
+        turned, drawn = self.cosines, self.reconstruction
+        head = ("", "eigenvalue", "released", *(() if turned is None else ("cosine",)))
+        rows = []
+        for place, (truth, told) in enumerate(
+            zip(self.truth.eigenvalues, self.released, strict=True)
+        ):
+            cells = (str(place + 1), f"{truth:,.4g}", f"{told:,.4g}")
+            rows.append((*cells, *(() if turned is None else (f"{turned[place]:.3f}",))))
+        lines = [f"Eigenvalues are off by {self.value_distance:,.4g} in all."]
+        if self.captured is not None:
+            lines.append(
+                f"The release captures {self.captured:.1%} of the space of the true eigenvectors."
+            )
+        if drawn is not None:
+            lines.append(
+                f"A graph drawn from it is at distance {drawn.distance:.4g} from the private one; "
+                f"{drawn.best:.4g} from the true eigenvectors, {drawn.chance:.4g} by chance."
+            )
+        return [Grid(head, tuple(rows), tuple(range(len(head)))), *map(Text, lines)]
 
 
 def true_spectrum(data: Graph, k: int) -> Truth:

@@ -21,6 +21,7 @@ from sfumato.graph.dk_series import JointDegrees, joint_degrees
 from sfumato.graph.eigen import captured_share, cosines
 from sfumato.graph.sampled import SampledGraph
 from sfumato.graph.synthetic import SyntheticGraph
+from sfumato.sections import Grid, Text
 
 __all__ = [
     "WARNING",
@@ -143,6 +144,43 @@ class GraphComparison:
             "distances": self.distances.to_json(),
             "subspaces": None if self.subspaces is None else self.subspaces.to_json(),
         }
+
+    def blocks(self) -> list[Text | Grid]:
+        """Return the same for people."""
+        rows = tuple(
+            (what, _figure(truth), _figure(drawn), _off(truth, drawn))
+            for what, truth, drawn in self.rows()
+        )
+        apart = self.distances
+        blocks: list[Text | Grid] = [
+            Grid(("", "private graph", "synthetic graph", "off by"), rows, (1, 2, 3)),
+            Text(
+                f"Degrees: {apart.degrees:.1%} of the nodes would have to change their degree; a "
+                f"degree is off by {apart.degree_shift:.3g} on average, both sequences sorted."
+            ),
+            Text(
+                f"Edges by the degrees of their ends: {apart.joint_degrees:.1%} would have to "
+                f"change, {apart.grouped_joint_degrees:.1%} with degrees grouped as 1, 2–3, 4–7, …."
+            ),
+        ]
+        if self.subspaces is not None:
+            turned = ", ".join(f"{cosine:.2f}" for cosine in self.subspaces.cosines)
+            captured = f"{self.subspaces.captured:.1%} of their subspace is captured"
+            blocks.append(Text(f"Leading eigenvectors: {captured} (cosines {turned})."))
+        return blocks
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "—"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
+def _off(truth: float | None, drawn: float | None) -> str:
+    """Return by which part of the truth a figure is off; nothing where there is no truth."""
+    if truth is None or drawn is None or truth == 0:
+        return "—"
+    return f"{abs(drawn - truth) / abs(truth):.1%}"
 
 
 def compare(

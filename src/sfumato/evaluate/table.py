@@ -29,6 +29,7 @@ from sfumato.evaluate.paired_counts import (
 )
 from sfumato.evaluate.ranges import RangeErrors, range_errors
 from sfumato.evaluate.warning import WARNING
+from sfumato.sections import Grid, Text
 from sfumato.tabular.noisy_tables import NoisyTables
 from sfumato.tabular.synthetic import SyntheticTable
 
@@ -115,6 +116,18 @@ class Summary:
             ],
         }
 
+    def cells(self) -> tuple[str, ...]:
+        """Return its line of the table that people read."""
+        missing = f" ({self.missing} not released)" if self.missing else ""
+        missing += f" ({self.left_out} left out)" if self.left_out else ""
+        average, worst = self.average, self.worst
+        return (
+            self.what,
+            f"{len(self.distances)}{missing}",
+            "—" if average is None else f"{100 * average:.2f} %",
+            "—" if worst is None else f"{worst.name}: {100 * worst.total_variation:.2f} %",
+        )
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -156,6 +169,38 @@ class Evaluation:
             "ranges": None if self.ranges is None else self.ranges.to_json(),
             "classifications": [item.to_json() for item in self.classifications],
         }
+
+    def blocks(self) -> list[Text | Grid]:
+        """Return the same for people."""
+        head = ("tables", "compared", "average distance", "furthest off")
+        rows = tuple(summary.cells() for summary in self.summaries)
+        return [
+            Grid(head, rows),
+            *(Text(line) for line in self._further_lines()),
+            Text(
+                "Total variation distance: the share of rows that would have to move to turn the "
+                "released table into the true one."
+            ),
+        ]
+
+    def _further_lines(self) -> list[str]:
+        """Return the comparisons that are not of tables, one per line."""
+        lines = []
+        worst = self.associations.worst
+        if worst is not None:
+            lines.append(
+                "Dependence of two columns (Cramér's V): off by "
+                f"{self.associations.average_error:.3f} on average; most for "
+                f"{' × '.join(worst.columns)}, {worst.released:.3f} instead of {worst.truth:.3f}."
+            )
+        ranges = self.ranges
+        if ranges is not None and ranges.average is not None and ranges.median is not None:
+            lines.append(
+                f"Counts of {len(ranges.queries):,} random ranges: off by "
+                f"{100 * ranges.average:.1f} % on average (median {100 * ranges.median:.1f} %), as "
+                "a percentage of the true count, or of 0.1 % of all rows if that is larger."
+            )
+        return [*lines, *(item.words() for item in self.classifications)]
 
 
 def total_variation(first: NDArray[Any], second: NDArray[Any]) -> float:

@@ -190,10 +190,7 @@ def lines_of(survey: Survey, frame: Any) -> Iterator[str]:
     frame
         A Polars frame with a column for each question, named as it is.
     """
-    asked = [part.name for item in survey.items for part in item.parts] + [
-        item.name for item in survey.items if not item.parts
-    ]
-    missing = [name for name in asked if name not in frame.columns]
+    missing = [name for name in survey.questions if name not in frame.columns]
     if missing:
         raise ValueError(f"the table has no column for the question {missing[0]!r}")
     rows = len(frame)
@@ -211,6 +208,38 @@ def lines_of(survey: Survey, frame: Any) -> Iterator[str]:
             told[place] = (item.name, report)
     for name, report in told:
         yield line_of(survey.identity, {name: report})
+
+
+def read_people(survey: Survey, path: Path) -> Any:
+    """Return the answers of synthetic people, one per row, from a CSV or Parquet file.
+
+    What is no number where one is asked is refused by its column and row, never by its value.
+
+    Parameters
+    ----------
+    survey
+        The survey.
+    path
+        The file, with a column for each question.
+    """
+    import polars as pl
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pl.read_parquet(path)
+        frame = pl.read_csv(path, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        raise ValueError(f"{path.name} cannot be read as a table") from None
+    for name in survey.numbers & set(frame.columns):
+        parsed = frame[name].cast(pl.Float64, strict=False)
+        wrong = parsed.is_null() & frame[name].is_not_null()
+        if wrong.any():
+            raise ValueError(
+                f"column {name!r}, row {wrong.arg_max()}: the answer must be a number; it is not "
+                "shown (rows are counted from 0)"
+            )
+        frame = frame.with_columns(parsed)
+    return frame
 
 
 def _reports(item: Item, frame: Any) -> list[Any]:

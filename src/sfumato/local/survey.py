@@ -185,6 +185,25 @@ class Survey:
             told["tables"] = [list(pair) for pair in self.tables]
         return digest(canonical(told))[:16]
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The names of all questions, those that are told together one by one."""
+        named = ([part.name for part in item.parts] or [item.name] for item in self.items)
+        return tuple(name for names in named for name in names)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The questions that are answered by a number."""
+        means = {item.name for item in self.items if item.bounds}
+        return frozenset(means | {p.name for item in self.items for p in item.parts if p.edges})
+
+    def read_answers(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Return answers as they were typed, with numbers where numbers are asked."""
+        return {
+            name: _parse_number(name, text) if name in self.numbers else text
+            for name, text in texts.items()
+        }
+
     def item(self, name: str) -> Item:
         """Return the item of a name."""
         for item in self.items:
@@ -307,6 +326,14 @@ class Part:
             tuple(document["answers"]),
             tuple(map(float, document.get("edges", ()))),
         )
+
+
+def _parse_number(name: str, text: str) -> float:
+    """Return the number that an answer is; what it is instead is never shown."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name}: the answer must be a number; it is not shown") from None
 
 
 def real_number(name: str, answer: Any) -> float:

@@ -105,6 +105,45 @@ class SurveyPlan:
         ]
         return max(costs) if self.survey.share == "sample" else sum(costs)
 
+    def needed(self, margin: float) -> int:
+        """Return how many people must answer for a margin on every question."""
+        return max(plan.respondents(margin) for plan in self.items)
+
+    def to_json(self, margin: float) -> dict[str, Any]:
+        """Return a plain document.
+
+        Parameters
+        ----------
+        margin
+            The margin for which it says how many people must answer.
+        """
+        survey = self.survey
+        return {
+            "survey": survey.identity,
+            "name": survey.name,
+            "share": survey.share,
+            "epsilon": str(survey.epsilon),
+            "respondents": self.respondents,
+            "wanted_margin": margin,
+            "respondents_needed": self.needed(margin),
+            "epsilon_after_10_times": str(self.repeated(10)),
+            "questions": [
+                {
+                    "name": plan.item.name,
+                    "answers": None if plan.item.bounds else len(plan.item.answers),
+                    "epsilon": str(plan.item.epsilon),
+                    "permanent": plan.item.permanent,
+                    "design": type(plan.item.design).__name__,
+                    "bits": round(plan.item.design.bits, 3),
+                    "margin": plan.margin(self.respondents),
+                    "respondents_needed": plan.respondents(margin),
+                    "reason": plan.reason,
+                    "deviations": plan.designs,
+                }
+                for plan in self.items
+            ],
+        }
+
 
 def plan_survey(survey: Survey, respondents: int) -> SurveyPlan:
     """Return what a survey will tell.

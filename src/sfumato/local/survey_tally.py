@@ -195,6 +195,47 @@ class SurveyTally:
         found: MeanEstimate = item.design.mean(self.counts[name], self.reports[name])
         return found
 
+    def estimates(self, level: float, estimator: Estimator) -> dict[str, Any]:
+        """Return all estimates as a plain document.
+
+        Parameters
+        ----------
+        level
+            The coverage of each interval.
+        estimator
+            How shares are estimated.
+        """
+        questions: dict[str, Any] = {}
+        for item in self.survey.items:
+            if not self.reports[item.name]:
+                questions[item.name] = {"reports": 0}
+            elif item.bounds is not None:
+                mean = self.mean(item.name)
+                margin = None if mean.margin != mean.margin else mean.margin
+                questions[item.name] = {"mean": mean.mean, "margin": margin}
+            else:
+                lines = self.shares(item.name, estimator).lines(level)
+                questions[item.name] = {
+                    "reports": self.reports[item.name],
+                    "shares": [
+                        {
+                            "answer": line.answer,
+                            "share": line.share,
+                            "low": line.low,
+                            "high": line.high,
+                        }
+                        for line in lines
+                    ],
+                }
+        return {
+            "survey": self.survey.identity,
+            "lines": self.lines,
+            "wrong": self.wrong,
+            "level": level,
+            "estimator": str(estimator),
+            "questions": questions,
+        }
+
     def table(self, first: str, second: str) -> ShareTable:
         """Return the table of two questions, which the survey was made to tell."""
         for pair, counts in zip(self.survey.tables, self.tables, strict=True):

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -45,6 +46,12 @@ def exponential_log_probabilities(scores: NDArray[np.int64], rate: float) -> NDA
     return np.asarray(weights - math.log(np.exp(weights).sum()), dtype=np.float64)
 
 
+@lru_cache(maxsize=64)
+def _quadrature(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the nodes and weights of Gauss and Legendre."""
+    return np.polynomial.legendre.leggauss(nodes)
+
+
 def permute_and_flip_log_probability(scores: NDArray[np.int64], rate: float, chosen: int) -> float:
     """Return the log-probability that permute-and-flip chooses a candidate.
 
@@ -54,7 +61,7 @@ def permute_and_flip_log_probability(scores: NDArray[np.int64], rate: float, cho
     """
     coins = np.exp(rate * (scores - scores.max()).astype(np.float64))
     others = np.delete(coins, chosen)
-    nodes, weights = np.polynomial.legendre.leggauss(min(others.size // 2 + 1, 64))
+    nodes, weights = _quadrature(min(others.size // 2 + 1, 64))
     # Pieces that shrink towards 0, where the integrand of many candidates lives.
     edges = (
         np.concatenate([[0.0], 2.0 ** -np.arange(40, -1, -1.0)]) if others.size > 126 else (0, 1)

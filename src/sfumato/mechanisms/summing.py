@@ -29,6 +29,8 @@ LogTerms: TypeAlias = Callable[[Floats], Floats]
 TRUNCATION = 1e-17
 #: Points of a block; blocks of fewer integers than this many times as many are summed one by one.
 POINTS, WORTH = 16, 4
+#: Blocks of one size that are summed at once.
+AT_ONCE = 32
 #: The largest block, in scales, and the most that the logarithm of a term may fall in it.
 LONGEST, STEEPEST = 0.25, 2.0
 #: B₂, B₄, … of Euler's and Maclaurin's formula.
@@ -69,33 +71,54 @@ def _one_side(log_terms: LogTerms, kinks: Floats, longest: int, width: int, tota
     """Add the terms 0, 1, 2, … to a total until what is left does not matter."""
     offset = 0
     while True:
-        size = _block_size(log_terms, kinks, offset, longest)
-        if size < WORTH * POINTS:
-            size = width
-            total += math.fsum(np.exp(log_terms(offset + np.arange(size, dtype=np.float64))))
+        size, blocks = _block_size(log_terms, kinks, offset, longest, width)
+        if not blocks:
+            size, blocks = width, 1
+            logs = log_terms(offset + np.arange(size, dtype=np.float64))
+            total += math.fsum(np.exp(logs))
+            first, last = float(logs[0]), float(logs[-1])
         else:
             places, weights = _rule(size)
-            total += float(weights @ np.exp(log_terms(offset + places)))
-        first, last = log_terms(np.array([offset, offset + size - 1], dtype=np.float64)).tolist()
+            starts = offset + size * np.arange(blocks, dtype=np.float64)
+            inside = (starts[:, None] + places).ravel()
+            logs = log_terms(np.concatenate([inside, starts[-1] + np.array([0, size - 1])]))
+            total += math.fsum(np.exp(logs[:-2]).reshape(blocks, POINTS) @ weights)
+            first, last = logs[-2:].tolist()
         # Ratios of terms fall: those that follow fall faster than these did on average.
         slope = (last - first) / (size - 1)
         if slope < 0 and math.exp(last + slope) <= -math.expm1(slope) * TRUNCATION * total:
             return total
-        offset += size
+        offset += size * blocks
 
 
-def _block_size(log_terms: LogTerms, kinks: Floats, offset: int, longest: int) -> int:
-    """Return how many terms may be summed at once: up to a kink, while they fall little."""
-    following = kinks[kinks > offset]
-    size = longest if not len(following) else min(longest, int(following[0]) - offset + 1)
-    while size >= WORTH * POINTS:
-        ends = np.array([offset + size - 1, offset + 2 * size - 1], dtype=np.float64)
+def _block_size(
+    log_terms: LogTerms, kinks: Floats, offset: int, longest: int, width: int
+) -> tuple[int, int]:
+    """Return how many terms a block may have, and how many such blocks may follow one another.
+
+    A block ends at a kink at the latest, and the terms fall little in it. There are no blocks where
+    they would be too small to be worth it.
+    """
+
+    def falls_little(start: int) -> bool:
+        # Beyond a block the terms fall faster than anywhere inside it.
+        ends = np.array([start + size - 1, start + 2 * size - 1], dtype=np.float64)
         last, beyond = log_terms(ends).tolist()
-        # Beyond the block they fall faster than anywhere inside it.
-        if last - beyond <= STEEPEST:
-            break
+        return bool(last - beyond <= STEEPEST)
+
+    following = kinks[kinks > offset]
+    room = int(following[0]) - offset + 1 if len(following) else None
+    size = longest if room is None else min(longest, room)
+    while size >= WORTH * POINTS and not falls_little(offset):
         size //= 2
-    return size
+    if size < WORTH * POINTS:
+        return size, 0
+    blocks = max(1, min(AT_ONCE, width // POINTS))
+    if room is not None:
+        blocks = min(blocks, room // size)
+    while blocks > 1 and not falls_little(offset + (blocks - 1) * size):
+        blocks //= 2
+    return size, blocks
 
 
 @lru_cache(maxsize=256)
