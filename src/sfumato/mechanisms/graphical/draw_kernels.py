@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiling import compiled
 
 __all__ = ["spread_evenly"]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda cumulative, given, order, shifts: cumulative.size + 6 * order.size)
 def spread_evenly(cumulative: Any, given: Any, order: Any, shifts: Any) -> Any:
     """Return a code for each row, drawn from the row of shares that `given` names.
 
