@@ -39,7 +39,7 @@ def bits_of(value):
 
 
 #: Arguments in which kernels keep what nobody reads afterwards.
-SCRATCH = {"index", "stack", "stack_cells"}
+SCRATCH = {"index", "stack", "stack_cells", "places", "values"}
 
 
 class Checked:

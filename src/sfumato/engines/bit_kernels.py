@@ -101,7 +101,7 @@ def _keep_common_bits(before: Any, bits: Any, after: Any) -> Any:
     return found
 
 
-@compiled(lambda counts, words, *_: counts.size * (32 + words.shape[1] // 64))
+@compiled(lambda counts, words, *_: counts.size * (12 + words.shape[1] // 128))
 def count_words(
     counts: Any,
     words: Any,

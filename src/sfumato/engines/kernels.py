@@ -37,7 +37,7 @@ def _count_rows(
 
 @compiled(
     lambda counts, places, tables, lengths, shared, sizes, codes, weights, index: (
-        (32 + weights.size // 32) * tables.size
+        (8 + weights.size // 128) * tables.size
     ),
     interpreted=_count_rows,
 )
@@ -97,7 +97,15 @@ def count_block(
                 cells[before[i] * radix + column[i]] += weights[i]
 
 
-@compiled(lambda counts, scale, expected, starts: 2 * counts.size)
+def _distances_of_all(counts: Any, scale: int, expected: Any, starts: Any) -> Any:
+    """Return the distances of tables, from the sums of all cells up to each."""
+    apart = np.abs(scale * counts - expected)
+    return np.diff(np.concatenate([[0], np.cumsum(apart)])[starts])
+
+
+@compiled(
+    lambda counts, scale, expected, starts: 32 + counts.size // 32, interpreted=_distances_of_all
+)
 def distances(counts: Any, scale: int, expected: Any, starts: Any) -> Any:
     """Return for each table the sum over its cells of |scale · count − expected|.
 

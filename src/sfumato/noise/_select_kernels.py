@@ -262,7 +262,29 @@ def survivors(  # type: ignore[no-untyped-def]
     return block, position, count
 
 
-@compiled(lambda size, words, places, values, chosen: 16 + chosen.size * chosen.size)
+def _draw_with_dictionary(size: int, words: Any, places: Any, values: Any, chosen: Any) -> int:
+    """Draw as `draw_distinct`, with what the shuffle has changed in a dictionary."""
+    position = 0
+    changed: dict[int, int] = {}
+    for i in range(chosen.size):
+        bound = size - i
+        mask = (1 << (bound - 1).bit_length()) - 1
+        while True:
+            if position == words.size:
+                return -1
+            drawn = int(words[position]) & mask
+            position += 1
+            if drawn < bound:
+                break
+        place = i + drawn
+        chosen[i] = changed.get(place, place)
+        changed[place] = changed.get(i, i)
+    return position
+
+
+@compiled(
+    lambda size, words, places, values, chosen: 8 * chosen.size, interpreted=_draw_with_dictionary
+)
 def draw_distinct(size, words, places, values, chosen):  # type: ignore[no-untyped-def]
     """Draw distinct indices below `size`, uniformly and in order, by a sparse Fisher–Yates shuffle.
 

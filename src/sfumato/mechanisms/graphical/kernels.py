@@ -209,8 +209,8 @@ def _count_steps(potential: Any, *arguments: Any) -> int:
     """Return about how many steps `descend` takes, if it takes all its iterations."""
     table_map, iterations = arguments[8], arguments[-3]
     starts, holders = arguments[0], arguments[6]
-    calls = 100 * starts.size + 50 * holders.size
-    return int(iterations) * (calls + potential.size + table_map.size // 16)
+    calls = 25 * starts.size + 12 * holders.size
+    return int(iterations) * (calls + (16 * potential.size + table_map.size) // 64)
 
 
 @compiled(_count_steps)
