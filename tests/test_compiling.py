@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato import compiling, noise
 from sfumato.compiling import Kernel, compiled, uncounted
-from sfumato.engines import bit_kernels, grammar, kernels
+from sfumato.engines import bit_kernels, grammar, kernels, point_kernels
 from sfumato.engines.batch_counts import Batch
 from sfumato.engines.bits import small_tables
 from sfumato.mechanisms.graphical import Measured, draw_kernels, fit, growth_kernels
@@ -22,7 +22,7 @@ from sfumato.mechanisms.graphical import kernels as graphical_kernels
 from sfumato.noise import _kernels, _select_kernels
 
 MODULES = (
-    _kernels, _select_kernels, kernels, bit_kernels, grammar,
+    _kernels, _select_kernels, kernels, bit_kernels, grammar, point_kernels,
     graphical_kernels, draw_kernels, growth_kernels,
 )  # fmt: skip
 
@@ -133,6 +133,18 @@ def test_counts_are_the_same(checked):
     assert calls(checked) == expected | {"distances"}
 
 
+def test_points_are_the_same(checked):
+    generator = np.random.default_rng(9)
+    for axes in (1, 2, 3):
+        array = generator.normal(0.4, 0.3, (500, axes))
+        array[:3] = [[0], [1], [np.nextafter(1, 0)]]
+        points = sf.Points(array, bounds=[(0, 1)] * axes, outside="clamp").counts
+        points.histogram([7] * axes)
+        points.count_nested([3] * axes, generator.integers(1, 5, [3] * axes))
+    named = {"put_on_grid", "weave", "unweave", "count_grid", "count_nested"}
+    assert calls(checked) == named
+
+
 def test_files_are_scanned_the_same(checked):
     generator = np.random.default_rng(5)
     lines = [
@@ -197,7 +209,7 @@ def test_every_kernel_is_compared(checked):
         "coins", "geometric", "filter_coins", "peaks_of_floats", "peaks_of_integers", "settle",
         "survivors", "draw_distinct", "count_levels", "count_block", "distances", "pack",
         "count_words", "complete", "sum_up", "look_up_sums", "_scan", "descend", "spread_evenly",
-        "_count_grown_cells",
+        "_count_grown_cells", "put_on_grid", "weave", "unweave", "count_grid", "count_nested",
     }  # fmt: skip
     assert set(checked) == named
     users = [
@@ -216,6 +228,12 @@ def test_a_kernel_is_compiled_when_its_steps_add_up(monkeypatch):
         assert kernel(steps) == steps
         assert bool(made) is (kernel._taken > 10)
     assert made == [abs] and kernel._taken == 11
+
+
+def test_equal_calls_of_a_repeatable_kernel_are_run_in_the_same_way(monkeypatch):
+    monkeypatch.setattr(compiling, "REPEATED_STEPS", 5)
+    kernel = compiled(lambda n: n, make=lambda function: lambda n: -n, repeatable=True)(abs)
+    assert [kernel(steps) for steps in (5, 6, 5, 6, 5)] == [5, -6, 5, -6, 5]
 
 
 def test_a_small_release_compiles_nothing(tmp_path):

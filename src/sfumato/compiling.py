@@ -3,9 +3,12 @@
 Loading Numba takes most of a second and compiling a loop another, more than a small release takes
 in all. A kernel is therefore interpreted until the steps that it was asked for add up. Both ways
 must agree in every bit, so that which one is taken shows in the time alone: a kernel uses wrapping
-64-bit integers, IEEE additions, multiplications, divisions and square roots in a fixed order, and
-the exponential of the C library. It never uses NumPy's exponential or NumPy's sum of floats: the
-first rounds otherwise than the C library, the second adds in an order of its own.
+64-bit integers, and IEEE additions, multiplications, divisions and square roots in a fixed order.
+It never uses NumPy's sum of floats, which adds in an order of its own.
+
+A kernel that uses the exponential of the C library, which a compiler may replace on some machines,
+is `repeatable`: each call is judged by itself, so that a program that is run on its transcript
+comes to the same numbers as on the data.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ __all__ = ["INTERPRETED_STEPS", "Kernel", "compiled", "uncounted"]
 #: Steps of each kernel that a process interprets; they take about a quarter of a second.
 INTERPRETED_STEPS = 1_000_000
 
+#: Steps up to which a call of a repeatable kernel is interpreted.
+REPEATED_STEPS = 100_000
+
 
 class Kernel:
     """A function that can be interpreted and compiled.
@@ -36,6 +42,8 @@ class Kernel:
         What is run where it is not compiled.
     make
         Compiles a function.
+    repeatable
+        Whether equal calls are always run in the same way.
     """
 
     def __init__(
@@ -44,12 +52,14 @@ class Kernel:
         steps: Callable[..., int],
         interpreted: Callable[..., Any],
         make: Callable[[Callable[..., Any]], Any],
+        repeatable: bool,
     ) -> None:
         update_wrapper(self, function)
         self.source = function
         self.interpreted = interpreted
         self._steps = steps
         self._make = make
+        self._repeatable = repeatable
         self._taken = 0
 
     @cached_property
@@ -59,13 +69,21 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function in the way that is expected to take less time."""
+        if self._steps is uncounted:
+            return self.interpreted(*arguments)
+        if not self._is_small(arguments):
+            return self.compiled(*arguments)
+        # Compiled numbers wrap and overflow silently.
+        with np.errstate(all="ignore"):
+            return self.interpreted(*arguments)
+
+    def _is_small(self, arguments: tuple[Any, ...]) -> bool:
+        """Tell whether a call is interpreted."""
+        if self._repeatable:
+            return self._steps(*arguments) <= REPEATED_STEPS
         if self._taken <= INTERPRETED_STEPS:
             self._taken += self._steps(*arguments)
-            if self._taken <= INTERPRETED_STEPS:
-                # Compiled numbers wrap and overflow silently.
-                with np.errstate(all="ignore"):
-                    return self.interpreted(*arguments)
-        return self.compiled(*arguments)
+        return self._taken <= INTERPRETED_STEPS
 
 
 def compiled(
@@ -73,6 +91,7 @@ def compiled(
     *,
     interpreted: Callable[..., Any] | None = None,
     make: Callable[[Callable[..., Any]], Any] | None = None,
+    repeatable: bool = False,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Kernel]:
     """Return a decorator that makes a function a kernel.
@@ -86,6 +105,8 @@ def compiled(
         The same in operations on whole arrays, if the function itself is slow to interpret.
     make
         Compiles a function; by default Numba does.
+    repeatable
+        Whether equal calls are always run in the same way, whatever was called before.
     options
         Further options for Numba.
     """
@@ -96,7 +117,9 @@ def compiled(
         return numba.njit(cache=True, nogil=True, **options)(_resolve_kernels(function))
 
     def make_kernel(function: Callable[..., Any]) -> Kernel:
-        return Kernel(function, steps, interpreted or function, make or compile_function)
+        return Kernel(
+            function, steps, interpreted or function, make or compile_function, repeatable
+        )
 
     return make_kernel
 

@@ -92,7 +92,7 @@ def _compile_distance(function: Callable[..., Any]) -> Callable[..., Any]:
     from numba import types, uint64
     from numba.extending import overload
 
-    @overload(function, inline="always")  # type: ignore[untyped-decorator]
+    @overload(function, inline="always")
     def choose(top, score):  # type: ignore[no-untyped-def]
         if isinstance(score, types.Float):
             return lambda top, score: min(top - score, _LARGEST_FLOAT)

@@ -205,7 +205,7 @@ def loss_and_slope(
     return loss
 
 
-def _count_steps(potential: Any, *arguments: Any) -> int:
+def _count_steps(potential: Any, *arguments: Any) -> Any:
     """Return about how many steps `descend` takes, if it takes all its iterations."""
     table_map, iterations = arguments[8], arguments[-3]
     starts, holders = arguments[0], arguments[6]
@@ -213,7 +213,7 @@ def _count_steps(potential: Any, *arguments: Any) -> int:
     return int(iterations) * (calls + (16 * potential.size + table_map.size) // 64)
 
 
-@compiled(_count_steps)
+@compiled(_count_steps, repeatable=True)
 def descend(
     potential: Any,
     starts: Any,
