@@ -197,7 +197,7 @@ def test_names_columns_and_packed_files_are_read(run, tmp_path):
 
 def test_degrees_are_told_by_how_many_nodes_have_them(run, friends):
     words = ("graph", "degrees", friends, "--nodes", "40", "--epsilon", "200", "--out", "o")
-    document = run(*words, "--json").document
+    document = run(*words, "--report", "--json").document
     truth = sf.read_graph(friends, 40).counts.degrees()
     # The chance that any of 40 degrees is off is below 80 e^-100.
     assert document["histogram"] == [int((truth == d).sum()) for d in range(truth.max() + 1)]

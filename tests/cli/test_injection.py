@@ -376,7 +376,7 @@ def test_points_are_shown_harmlessly(shown, tmp_path):
     shown("points", "plan", *words)
     shown("points", "plan", f"{FILE}.csv", *words[1:], code=ExitCode.USAGE)
     shown("points", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
-    shown("points", "release", *words, "--out", "o", json_too=False)
+    shown("points", "release", *words, "--out", "o", "--report", json_too=False)
     shown("verify", "o")
     shown("points", "query", "o", "--box", "0:1,0:1")
     shown("points", "map", "o", "--out", f"m{FILE}.html", json_too=False)
@@ -410,7 +410,7 @@ def test_sequences_are_shown_harmlessly(shown, tmp_path):
     shown("sequences", "plan", f"{FILE}.txt", *words[1:], code=ExitCode.USAGE)
     shown("sequences", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
     place = f"o{FILE}"
-    shown("sequences", "release", *words, "--out", place, json_too=False)
+    shown("sequences", "release", *words, "--out", place, "--report", json_too=False)
     shown("sequences", "top", place, "-k", "3")
     shown("sequences", "sample", place, "--rows", "30")
     shown("sequences", "evaluate", "s.txt", place)
@@ -447,7 +447,7 @@ def test_a_graph_is_shown_harmlessly(shown, nasty_graph, tmp_path):
     words = (*nasty_graph, *of_a_node, "--node", NODE)
     shown("graph", "plan", *words)
     shown("graph", "rehearse", *words, "--out", f"r{FILE}", json_too=False)
-    shown("graph", "release", *words, "--out", f"p{FILE}", json_too=False)
+    shown("graph", "release", *words, "--out", f"p{FILE}", "--report", json_too=False)
     assert_harmless_page(tmp_path / f"p{FILE}" / "report.html")
     (tmp_path / "bad.txt").write_text(f"b\t{NODE}{NODE}\n", encoding="utf-8")
     shown("graph", "degrees", "bad.txt", *nasty_graph[1:], "--out", "q", code=ExitCode.DATA)
@@ -457,7 +457,8 @@ def test_a_graph_is_shown_harmlessly(shown, nasty_graph, tmp_path):
 def test_statistics_of_a_graph_are_shown_harmlessly(shown, nasty_graph, tmp_path):
     shown("graph", "count", *nasty_graph, "--out", f"c{FILE}", json_too=False)
     formula = ("--expression", "degree(v)", "--node", NODE)
-    shown("graph", "stats", *nasty_graph, *formula, "--out", f"s{FILE}", json_too=False)
+    words = ("graph", "stats", *nasty_graph, *formula, "--out", f"s{FILE}", "--report")
+    shown(*words, json_too=False)
     assert_harmless_page(tmp_path / f"s{FILE}" / "report.html")
     for wrong in (("--expression", NASTY), ("--expression", "degree(v)", "--node", NASTY)):
         shown("graph", "stats", *nasty_graph, *wrong, "--out", "t", code=ExitCode.USAGE)
@@ -522,7 +523,7 @@ def test_a_model_is_shown_harmlessly(shown, nasty_rows, tmp_path):
     shown("regress", "plan", *words)
     shown("regress", "plan", f"{FILE}.csv", *words[1:], code=ExitCode.USAGE)
     shown("regress", "rehearse", *words, json_too=False)
-    shown("regress", "fit", *words, "--out", "o", json_too=False)
+    shown("regress", "fit", *words, "--out", "o", "--report", json_too=False)
     shown("regress", "predict", "o", "t.csv")
     shown("regress", "evaluate", "t.csv", "o")
     assert_harmless_page(tmp_path / "o" / "report.html")
@@ -585,7 +586,7 @@ def test_what_is_recovered_is_shown_harmlessly(shown, nasty_table, tmp_path):
     table = sf.read_table(nasty_table, schema=tmp_path / "table.schema.toml")
     sf.Marginals(epsilon=1).release(table, ledger=sf.Ledger.open(tmp_path / name))
     shown("ledger", "recover", name)
-    shown("ledger", "recover", name, "--out", f"o{FILE}", json_too=False)
+    shown("ledger", "recover", name, "--out", f"o{FILE}", "--report", json_too=False)
     assert_harmless_page(tmp_path / f"o{FILE}" / "report.html")
 
 

@@ -136,7 +136,7 @@ def test_a_release_is_booked_saved_reported_and_verified(run, checkins):
     book = checkins.parent / "checkins.ledger"
     assert run("ledger", "create", book, "--allow-epsilon", "2", "--unit", "person").code == 0
     words = ("points", "release", checkins, "--epsilon", "1", "--ledger", book)
-    document = run(*words, "--out", "o", "--json").document
+    document = run(*words, "--out", "o", "--report", "--json").document
     assert document["kind"] == "spatial histogram" and document["method"] == DEFAULT
     assert document["left"] == {"measure": "pure", "epsilon": "1"}
     assert document["report"] == "o/report.html"

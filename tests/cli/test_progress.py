@@ -1,4 +1,5 @@
 import io
+import sys
 import time
 
 import pytest
@@ -25,7 +26,6 @@ def test_long_work_shows_a_bar_with_its_words(monkeypatch):
 
 
 def test_short_work_shows_nothing(monkeypatch):
-    monkeypatch.setattr(progress, "was_compiled", lambda: True)
     assert work(terminal(), 0.0) == ""
 
 
@@ -35,9 +35,15 @@ def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_the_first_run_on_a_machine_says_that_code_is_compiled(kept, monkeypatch, tmp_path):
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_wait_for_the_compiler_is_explained(kept, loaded, monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     if kept:
         (tmp_path / "noise").mkdir()
         (tmp_path / "noise" / "_kernels.throw-64.py311.nbi").touch()
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert ("compiled once" in work(terminal(), 0)) is not kept
+    if loaded:
+        monkeypatch.setitem(sys.modules, "numba", object())
+    else:
+        monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert ("compiled once" in work(terminal(), 0.4)) is (loaded and not kept)

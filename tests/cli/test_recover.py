@@ -51,6 +51,7 @@ def test_it_is_recovered_without_the_data(run, unsaved, patients, ledger, tmp_pa
     assert "patients.ledger#1" in run("ledger", "recover", ledger).out
     told = run("ledger", "recover", ledger, "--out", "found")
     assert told.code == 0 and "Saved in found" in told.out
+    assert "sfumato report found" in told.out and run("report", "found").code == 0
     assert sf.verify("found", ledger=sf.Ledger.open(ledger)).passed
     assert (tmp_path / "found" / "report.html").exists()
     assert not folder_of(ledger).exists()

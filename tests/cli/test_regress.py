@@ -80,7 +80,7 @@ def test_a_schema_of_bins_and_its_ledger_serve_counts_and_regressions(run, heart
     counted = ("table", "release", heart, "--epsilon", "1", "--ledger", "l", "--out", "counts")
     assert run(*counted, "--method", "marginals", "--ways", "1", "--no-report").code == 0
     words = ("regress", "fit", heart, "--target", "pressure", "--epsilon", "1", "--ledger", "l")
-    told = run(*words, "--out", "model", "--json")
+    told = run(*words, "--out", "model", "--report", "--json")
     assert told.code == 0, told.err
     document = told.document
     assert document["left"] == sf.PureDP(1).to_json()

@@ -120,9 +120,8 @@ def test_a_rehearsal_reads_no_data_and_is_marked(run, patients):
 
 
 def test_a_release_is_booked_saved_reported_and_verified(run, patients, ledger):
-    told = run(
-        "table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o", "--json"
-    )
+    words = ("table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o")
+    told = run(*words, "--report", "--json")
     document = told.document
     assert told.code == 0
     assert document["guarantee"]["ledger"] == "patients.ledger#1"
@@ -136,6 +135,15 @@ def test_a_release_without_a_ledger_warns(run, patients):
     told = run("table", "release", patients, "--epsilon", "1", "--out", "o", "--no-report")
     assert told.code == 0 and "cumulative privacy loss is not tracked" in told.err
     assert "not composed with other releases" in told.out
+
+
+def test_a_page_is_drawn_only_when_it_is_asked_for(run, patients):
+    words = ("table", "release", patients, "--epsilon", "1", "--method", "marginals")
+    told = run(*words, "--out", "my release")
+    assert "To add a one-page report: sfumato report 'my release'\n" in told.out
+    assert not (patients.parent / "my release" / "report.html").exists()
+    told = run(*words, "--report", "--out", "o")
+    assert "sfumato report" not in told.out and (patients.parent / "o" / "report.html").is_file()
 
 
 def test_an_overspend_is_refused_with_what_is_missing(run, patients, ledger):

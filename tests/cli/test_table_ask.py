@@ -13,13 +13,14 @@ def test_questions_are_answered_booked_and_saved(run, patients, ledger):
     told = run(
         "table", "ask", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o", "--json",
         "--question", "sex = f; age = [20, 40) | [40, 60)", "--question", '{"town": "Delft"}',
+        "--report",
     )  # fmt: skip
     assert told.code == 0
     first, second = told.document["answers"]
     assert "[20, 40)" in first["question"] and "Delft" in second["question"]
     assert first["margin"] == second["margin"] > 0
     assert spent(ledger) == 1
-    assert sf.verify("o").passed
+    assert sf.verify("o").passed and (patients.parent / "o" / "report.html").is_file()
 
 
 def test_answers_are_shown_one_by_one(run, patients):

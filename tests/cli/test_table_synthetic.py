@@ -62,9 +62,8 @@ def test_the_default_is_used_unless_tables_are_named(run, patients, offered):
 
 
 def test_a_synthetic_release_is_booked_saved_reported_and_verified(run, patients, ledger, offered):
-    told = run(
-        "table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o", "--json"
-    )
+    words = ("table", "release", patients, "--epsilon", "1", "--ledger", ledger, "--out", "o")
+    told = run(*words, "--report", "--json")
     document = told.document
     assert told.code == 0 and document["kind"] == "synthetic table"
     assert document["rows"] == round(document["total"])

@@ -255,7 +255,7 @@ def add_release(
         *_options(recipe.parameters),
         _option("ledger", LedgerOption, None),
         _option("key", KeyOption, None),
-        _option("report", ReportOption, True),
+        _option("report", ReportOption, False),
         *_options(kind.reading),
         _option("as_json", JsonOption, False),
     ]

@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
     RelationChoice,
+    ReportOption,
     SchemaOption,
     SeparatorOption,
 )
@@ -160,12 +161,12 @@ def recover(
     key: Annotated[
         Path | None, typer.Option(metavar="PATH", help="The private key that signs the release.")
     ] = None,
-    report: Annotated[bool, typer.Option(help="Add report.html.")] = True,
+    report: ReportOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """List releases that were booked but never saved, or save one. Needs no data."""
     with answering(as_json) as screen:
-        from sfumato.cli.releasing import add_report, show_release, usable_key
+        from sfumato.cli.releasing import add_report, offer_report, show_release, usable_key
         from sfumato.cli.reserve import reserve_folder
         from sfumato.privacy.ledger import Ledger
 
@@ -186,7 +187,13 @@ def recover(
         if report:
             add_report(screen, out)
         document = {"release": str(out), "entry": number, "guarantee": made.guarantee.to_json()}
-        screen.answer(document, lambda console: show_release(console, made, out))
+
+        def show(console: Console) -> None:
+            show_release(console, made, out)
+            if not report:
+                offer_report(console, out)
+
+        screen.answer(document, show)
 
 
 def _choose_entry(ledger: Ledger, number: int | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Seconds of silence before a bar appears.
 PATIENCE = 1.0
+
+#: Shown where numerical code is compiled, which data of some size need.
+COMPILING = "Numerical code is compiled once on this machine, which takes up to 20 s."
 
 
 class DelayedBar:
@@ -36,6 +40,7 @@ class DelayedBar:
 
         self._lock = threading.Lock()
         self._ended = False
+        self._compiles_anew = not was_compiled()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -56,10 +61,19 @@ class DelayedBar:
         with self._lock:
             if not self._ended:
                 self._progress.start()
+                self._mention_compiling()
+
+    def _mention_compiling(self) -> None:
+        """Say once why this run takes longer than the next, if Numba has begun to compile."""
+        if self._compiles_anew and "numba" in sys.modules:
+            self._compiles_anew = False
+            self._progress.console.print(COMPILING, style="dim")
 
     def tell(self, what: str, done: int, total: int | None) -> None:
         """Follow the work; harmless before the bar has appeared."""
         self._progress.update(self._task, description=escape(what), completed=done, total=total)
+        if self._progress.live.is_started:
+            self._mention_compiling()
 
     def stop(self) -> None:
         """Make the bar vanish."""
@@ -71,9 +85,8 @@ class DelayedBar:
 
 def was_compiled() -> bool:
     """Tell whether Numba has kept compiled code of this package on this machine."""
-    beside = Path(sfumato.__file__).parent / "noise" / "__pycache__"
-    kept = os.environ.get("NUMBA_CACHE_DIR") or beside
-    return any(Path(kept).rglob("_kernels.*.nbi"))
+    kept = os.environ.get("NUMBA_CACHE_DIR") or Path(sfumato.__file__).parent
+    return next(Path(kept).rglob("*.nbi"), None) is not None
 
 
 @contextmanager
@@ -90,11 +103,6 @@ def show_progress(what: str, console: Console) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    if not was_compiled():
-        console.print(
-            "First run on this machine: numerical code is compiled once, which takes about 20 s.",
-            style="dim",
-        )
     bar = DelayedBar(what, console)
     bar.start()
     try:

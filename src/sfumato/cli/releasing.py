@@ -6,6 +6,7 @@ method are ready when a release begins, and so is its folder.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,8 @@ def run_release(
 
     def show(console: Console) -> None:
         show_release(console, made, out, figures)
+        if page is None:
+            offer_report(console, out)
         if book is not None:
             console.print(f"Left in {book.name}: {book.remaining}", soft_wrap=True)
 
@@ -162,6 +165,12 @@ def add_report(screen: Screen, out: Path) -> Path:
 
     with screen.working("drawing the report"):
         return save_report(out)
+
+
+def offer_report(console: Console, out: Path) -> None:
+    """Print how a report is added to a saved release."""
+    command = f"sfumato report {shlex.quote(str(out))}"
+    console.print(f"To add a one-page report: {command}", soft_wrap=True)
 
 
 def load_release(

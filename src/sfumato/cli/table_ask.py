@@ -14,6 +14,7 @@ from sfumato.cli.options import (
     EngineChoice,
     EngineOption,
     EpsilonOption,
+    ReportOption,
     SchemaOption,
     SeparatorOption,
     refuse_extreme,
@@ -65,6 +66,7 @@ def ask(
     key: Annotated[
         Path | None, typer.Option(metavar="PATH", help="The private key that signs what is saved.")
     ] = None,
+    report: ReportOption = False,
     engine: EngineOption = EngineChoice.AUTO,
     separator: SeparatorOption = None,
     as_json: JsonOption = False,
@@ -91,7 +93,7 @@ def ask(
                 answers: Answers = session.close()
             if out is not None:
                 answers.save(out, key=signing)
-        if out is not None:
+        if out is not None and report:
             add_report(screen, out)
         screen.answer(_document(answers, out), lambda console: None)
 

@@ -1,6 +1,6 @@
-"""The hot loops of counting small tables 64 rows at a time, compiled by Numba.
+"""The hot loops of counting small tables 64 rows at a time.
 
-Imported only when something is counted. A value of a column is a string of bits, one for each row;
+A value of a column is a string of bits, one for each row;
 the rows that have several values are the bits that all their strings share.
 """
 
@@ -9,23 +9,43 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+
+from sfumato.compiling import compiled, uncounted
 
 __all__ = ["complete", "count_words", "look_up_sums", "pack", "sum_up"]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _ones(context: Any, word: Any) -> Any:
+def _compile_ones(function: Any) -> Any:
+    """Return the machine's instruction that counts bits."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def ones(context: Any, word: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.uint64), code
+
+    return ones
+
+
+@compiled(uncounted, make=_compile_ones)
+def _ones(word: Any) -> int:
     """Return how many bits of a word are set."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), code
+    return int(word).bit_count()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _pack_values(words: Any, codes: Any, first: int, size: int) -> None:
+    """Set the bits of the rows that have each value, one value at a time."""
+    for value in range(1 if size == 2 else 0, size):
+        bits = np.packbits(codes == value, bitorder="little")
+        words[first + value].view(np.uint8)[: bits.size] = bits
+
+
+@compiled(
+    lambda words, codes, first, size: size * (16 + codes.size // 512), interpreted=_pack_values
+)
 def pack(words: Any, codes: Any, first: int, size: int) -> None:
     """Set the bits of the rows that have each value but the first.
 
@@ -52,7 +72,36 @@ def pack(words: Any, codes: Any, first: int, size: int) -> None:
             words[first + codes[row], row >> 6] |= np.uint64(1) << np.uint64(row & 63)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(
+    uncounted,
+    interpreted=lambda before, bits: np.bitwise_count(before[: bits.size] & bits).sum(),
+)
+def _count_common_bits(before: Any, bits: Any) -> Any:
+    """Return how many bits two strings share."""
+    found = 0
+    for place in range(bits.size):
+        found += _ones(before[place] & bits[place])
+    return found
+
+
+def _keep_all_common_bits(before: Any, bits: Any, after: Any) -> Any:
+    """Write the bits that two strings share, and return how many they are."""
+    after[: bits.size] = before[: bits.size] & bits
+    return np.bitwise_count(after[: bits.size]).sum()
+
+
+@compiled(uncounted, interpreted=_keep_all_common_bits)
+def _keep_common_bits(before: Any, bits: Any, after: Any) -> Any:
+    """Write the bits that two strings share, and return how many they are."""
+    found = 0
+    for place in range(bits.size):
+        both = before[place] & bits[place]
+        after[place] = both
+        found += _ones(both)
+    return found
+
+
+@compiled(lambda counts, words, *_: counts.size * (12 + words.shape[1] // 128))
 def count_words(
     counts: Any,
     words: Any,
@@ -105,23 +154,17 @@ def count_words(
                 cell = stack_cells[number] * size
                 for value in range(1, size):
                     bits = words[firsts[column] + value, low : low + width]
-                    found = 0
                     if parent[table]:
-                        after = stack[kept]
-                        for place in range(width):
-                            both = before[place] & bits[place]
-                            after[place] = both
-                            found += _ones(both)
+                        found = _keep_common_bits(before, bits, stack[kept])
                         stack_cells[kept] = cell + value
                         kept += 1
                     else:
-                        for place in range(width):
-                            found += _ones(before[place] & bits[place])
+                        found = _count_common_bits(before, bits)
                     counts[starts[table] + cell + value] += found
             here[length] = kept - stack_starts[length]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda cells, sizes: cells.size * sizes.size)
 def sum_up(cells: Any, sizes: Any) -> None:
     """Put the sum over all values of a column where its first value was, for every column.
 
@@ -142,7 +185,7 @@ def sum_up(cells: Any, sizes: Any) -> None:
                     cells[inner] += cells[inner + value * below]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda counts, *_: 4 * counts.size)
 def look_up_sums(
     counts: Any,
     sums: Any,
@@ -185,7 +228,7 @@ def look_up_sums(
         here[length] = kept - stack_starts[length]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda counts, order, members, *_: 2 * counts.size * members.shape[1])
 def complete(
     counts: Any, order: Any, members: Any, lengths: Any, sizes: Any, starts: Any, without: Any
 ) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-import numba
 import numpy as np
+
+from sfumato.compiling import compiled
 
 __all__ = ["LONGEST", "first_bad_line"]
 
@@ -34,12 +35,18 @@ STATE, FIELDS, WIDTH, LINE, OPENED, EMPTY, ENDING, FILLED, LENGTH = range(9)
 QUOTE, LINE_FEED, RETURN = ord('"'), ord("\n"), ord("\r")
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _scan_list(block: Any, separator: Any, memory: Any) -> None:
+    """Follow the next bytes of a file, as Python's own numbers."""
+    kept = memory.tolist()
+    _scan.source(block.tolist(), separator, kept)
+    memory[:] = kept
+
+
+@compiled(lambda block, separator, memory: block.size, interpreted=_scan_list)
 def _scan(block: Any, separator: Any, memory: Any) -> None:
     """Follow the next bytes of a file; stop in the state `WRONG` at the first mistake."""
     state, fields, line, length = memory[STATE], memory[FIELDS], memory[LINE], memory[LENGTH]
-    for i in range(block.size):
-        byte = block[i]
+    for byte in block:
         length += 1
         if length > LONGEST:
             state = WRONG

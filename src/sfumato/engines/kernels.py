@@ -1,6 +1,6 @@
-"""The hot loop of counting, compiled by Numba.
+"""The hot loop of counting.
 
-Imported only when something is counted. Tables are counted in lexicographic order of their
+Tables are counted in lexicographic order of their
 columns, so that a table shares the cell indices of the columns it begins with alike with the one
 before: all but its last column cost nothing in a batch of thousands of small tables.
 """
@@ -9,13 +9,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from sfumato.compiling import compiled
 
 __all__ = ["count_block", "distances"]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_rows(
+    counts: Any,
+    places: Any,
+    tables: Any,
+    lengths: Any,
+    shared: Any,
+    sizes: Any,
+    codes: Any,
+    weights: Any,
+    index: Any,
+) -> None:
+    """Count one block of rows into every table, one table at a time."""
+    for t, length in enumerate(lengths):
+        cells = np.zeros(weights.size, dtype=np.int64)
+        for column in tables[t, :length]:
+            cells = cells * int(sizes[column]) + codes[column, : weights.size]
+        np.add.at(counts, places[t] + cells, weights)
+
+
+@compiled(
+    lambda counts, places, tables, lengths, shared, sizes, codes, weights, index: (
+        (8 + weights.size // 128) * tables.size
+    ),
+    interpreted=_count_rows,
+)
 def count_block(
     counts: Any,
     places: Any,
@@ -72,7 +97,15 @@ def count_block(
                 cells[before[i] * radix + column[i]] += weights[i]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _distances_of_all(counts: Any, scale: int, expected: Any, starts: Any) -> Any:
+    """Return the distances of tables, from the sums of all cells up to each."""
+    apart = np.abs(scale * counts - expected)
+    return np.diff(np.concatenate([[0], np.cumsum(apart)])[starts])
+
+
+@compiled(
+    lambda counts, scale, expected, starts: 32 + counts.size // 32, interpreted=_distances_of_all
+)
 def distances(counts: Any, scale: int, expected: Any, starts: Any) -> Any:
     """Return for each table the sum over its cells of |scale · count − expected|.
 

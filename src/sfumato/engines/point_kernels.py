@@ -1,6 +1,6 @@
-"""The hot loops of counting points, compiled by Numba.
+"""The hot loops of counting points.
 
-Imported only when points are taken in or counted. Bits are woven and unwoven byte by byte through
+Bits are woven and unwoven byte by byte through
 small tables, so that any order of splits costs the same.
 """
 
@@ -8,13 +8,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from sfumato.compiling import compiled
 
 __all__ = ["count_grid", "count_nested", "put_on_grid", "unweave", "weave"]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _put_all_on_grid(
+    values: Any, low: float, high: float, steps: float, codes: Any, out: Any
+) -> None:
+    """Do as `put_on_grid`, for all values at once."""
+    numbers = values.astype(np.float64)
+    out[:] = (numbers < low) | (numbers > high)
+    share = (np.minimum(np.maximum(numbers, low), high) - low) / (high - low)
+    codes[:] = np.minimum(share * steps, steps - 1.0)
+
+
+@compiled(
+    lambda values, low, high, steps, codes, out: 64 + values.size // 16,
+    interpreted=_put_all_on_grid,
+)
 def put_on_grid(values: Any, low: float, high: float, steps: float, codes: Any, out: Any) -> None:
     """Write the step of every value on a grid of equal steps, and whether it lies outside.
 
@@ -36,7 +50,24 @@ def put_on_grid(values: Any, low: float, high: float, steps: float, codes: Any, 
         codes[i] = np.uint32(min(share * steps, steps - 1.0))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _exchange_bits(numbers: Any, tables: Any) -> Any:
+    """Return for each number the bits that its bytes set, by a table for each of its bytes."""
+    rest = numbers.astype(np.uint64)
+    bits = np.zeros_like(rest)
+    for table in tables:
+        bits |= table[(rest & np.uint64(255)).astype(np.intp)]
+        rest >>= np.uint64(8)
+    return bits
+
+
+def _weave_all(grid: Any, spread: Any, keys: Any) -> None:
+    """Do as `weave`, for all points at once."""
+    keys[:] = 0
+    for axis, tables in zip(grid, spread, strict=True):
+        keys |= _exchange_bits(axis, tables)
+
+
+@compiled(lambda grid, spread, keys: 64 + grid.size * spread.shape[1] // 16, interpreted=_weave_all)
 def weave(grid: Any, spread: Any, keys: Any) -> None:
     """Write the key of every point: the bits of its coordinates in the order of the splits.
 
@@ -60,7 +91,15 @@ def weave(grid: Any, spread: Any, keys: Any) -> None:
         keys[i] = key
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _unweave_all(keys: Any, gather: Any, grid: Any) -> None:
+    """Do as `unweave`, for all keys at once."""
+    for axis, tables in zip(grid, gather, strict=True):
+        axis[:] = _exchange_bits(keys, tables)
+
+
+@compiled(
+    lambda keys, gather, grid: 64 + grid.size * gather.shape[1] // 16, interpreted=_unweave_all
+)
 def unweave(keys: Any, gather: Any, grid: Any) -> None:
     """Write the coordinates of every key.
 
@@ -84,7 +123,15 @@ def unweave(keys: Any, gather: Any, grid: Any) -> None:
             grid[axis, i] = value
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_grid_points(grid: Any, shifts: Any, shape: Any, counts: Any) -> None:
+    """Do as `count_grid`, for all points at once."""
+    index = np.zeros(grid.shape[1], dtype=np.uint64)
+    for axis, shift, cells in zip(grid, shifts, shape, strict=True):
+        index = index * cells + ((axis.astype(np.uint64) * cells) >> shift)
+    np.add.at(counts, index.astype(np.intp), 1)
+
+
+@compiled(lambda grid, shifts, shape, counts: 64 + grid.size // 16, interpreted=_count_grid_points)
 def count_grid(grid: Any, shifts: Any, shape: Any, counts: Any) -> None:
     """Count points in the cells of a grid of equal cells.
 
@@ -107,7 +154,7 @@ def count_grid(grid: Any, shifts: Any, shape: Any, counts: Any) -> None:
         counts[index] += 1
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda grid, shifts, shape, inner, starts, counts: 16 * grid.size)
 def count_nested(grid: Any, shifts: Any, shape: Any, inner: Any, starts: Any, counts: Any) -> None:
     """Count points in the cells of grids within the cells of a grid.
 

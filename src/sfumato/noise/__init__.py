@@ -2,7 +2,7 @@
 
 Every sampler here returns draws whose law is exactly the one it names. Floating point may settle a
 draw by an outward-rounded interval; where it cannot, integers decide. Compiled code is loaded when
-the first draw is made, never by the import.
+many draws are made, never by the import.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ import math
 import sys
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiling import compiled, uncounted
 
 if sys.byteorder != "little":
     raise ImportError("sfumato.noise reads words as bytes and needs a little-endian machine")
@@ -38,7 +39,7 @@ _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _LARGEST = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _settle(tape, position, digits, ends, first, lanes):  # type: ignore[no-untyped-def]
     """Throw the coins of the open lanes of one word, from digit `first` on.
 
@@ -61,7 +62,7 @@ def _settle(tape, position, digits, ends, first, lanes):  # type: ignore[no-unty
     return position, DONE, heads
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def throw(tape, position, digits, ends, heads, lanes):  # type: ignore[no-untyped-def]
     """Throw one coin in every lane of `heads`; `lanes` is scratch space of the same length.
 
@@ -87,7 +88,7 @@ def throw(tape, position, digits, ends, heads, lanes):  # type: ignore[no-untype
     return _finish(tape, position, digits, ends, heads, lanes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _finish(tape, position, digits, ends, heads, lanes):  # type: ignore[no-untyped-def]
     """Settle the lanes that the common rounds left open, a few words at a time."""
     width = heads.size
@@ -118,7 +119,7 @@ def _finish(tape, position, digits, ends, heads, lanes):  # type: ignore[no-unty
     return position, DONE
 
 
-@njit(cache=True, nogil=True)
+@compiled(lambda tape, masks, ends, out, done: 64 + 16 * out.size)
 def coins(tape, masks, ends, out, done):  # type: ignore[no-untyped-def]
     """Fill the words of `out` from index `done` on with coins.
 
@@ -136,7 +137,7 @@ def coins(tape, masks, ends, out, done):  # type: ignore[no-untyped-def]
     return DONE, used, done
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _transpose(planes, group):  # type: ignore[no-untyped-def]
     """Turn eight planes of bits into bytes: byte m of word k becomes the byte of lane 8m + k."""
     base = 8 * group
@@ -158,7 +159,7 @@ def _transpose(planes, group):  # type: ignore[no-untyped-def]
                     low[w] ^= swap << shift
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _sign_digits(planes, digit_planes, signs, nonzero, carry):  # type: ignore[no-untyped-def]
     """Turn the digits of G into two's complement of X: G + 1, or ~G = -(G + 1), or 0."""
     width = signs.size
@@ -177,7 +178,7 @@ def _sign_digits(planes, digit_planes, signs, nonzero, carry):  # type: ignore[n
             carry[w] = _NONE
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _clear(planes, first):  # type: ignore[no-untyped-def]
     """Set the planes from index `first` on to zero."""
     for index in range(first, planes.shape[0]):
@@ -185,7 +186,7 @@ def _clear(planes, first):  # type: ignore[no-untyped-def]
             planes[index, w] = _NONE
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _spread(planes, out):  # type: ignore[no-untyped-def]
     """Write the transposed planes to `out` as 64-bit integers, lowest byte first."""
     lanes = 8 * planes[0].size * 8
@@ -208,7 +209,7 @@ def _spread(planes, out):  # type: ignore[no-untyped-def]
                 out[index] = (out[index] << 8) | np.int64(octet[index])
 
 
-@njit(cache=True, nogil=True)
+@compiled(uncounted)
 def _lengthen(tape, position, digits, ends, step, signed, tails, out):  # type: ignore[no-untyped-def]
     """Add `step` to the size of every lane in `tails`, again and again while its coin is heads."""
     width = tails.size
@@ -234,7 +235,9 @@ def _lengthen(tape, position, digits, ends, step, signed, tails, out):  # type: 
     return position, DONE
 
 
-@njit(cache=True, nogil=True)
+@compiled(
+    lambda tape, digits, ends, out, done, signed, width: out.size + len(digits) * (64 + 16 * width)
+)
 def geometric(tape, digits, ends, out, done, signed, width):  # type: ignore[no-untyped-def]
     """Fill `out` from index `done` on with geometric or (`signed`) two-sided geometric numbers.
 
@@ -292,7 +295,7 @@ _RECIPROCAL_FACTORIALS = np.array([1.0 / math.factorial(order) for order in rang
 _POWERS = np.array([2.0**-halvings for halvings in range(64)])
 
 
-@njit(cache=True, nogil=True)
+@compiled(lambda exponents, words, margin, outcome: 32 * exponents.size)
 def filter_coins(exponents, words, margin, outcome):  # type: ignore[no-untyped-def]
     """Settle coins of probability e⁻ˣ by an interval; write 1, 0, or UNDECIDED.
 

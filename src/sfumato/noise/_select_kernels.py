@@ -12,11 +12,12 @@ A level is an integer that is certainly at most gap/ln 2, so exp(−gap) ≤ 2^�
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types, uint64
-from numba.extending import overload
+
+from sfumato.compiling import compiled, uncounted
 
 TAIL, HEAD, UNDECIDED = 0, 1, 2
 
@@ -53,7 +54,7 @@ _SLACK = 2.0**-49
 _EXP_SLACK = 2.0**-46
 
 
-@njit(cache=True)
+@compiled(lambda patterns, peaks: 4 * patterns.size)
 def peaks_of_floats(patterns, peaks):  # type: ignore[no-untyped-def]
     """Write the largest key of each block of 64 scores; return whether all scores are finite.
 
@@ -74,7 +75,7 @@ def peaks_of_floats(patterns, peaks):  # type: ignore[no-untyped-def]
     return infinite == 0
 
 
-@njit(cache=True)
+@compiled(lambda scores, peaks: scores.size)
 def peaks_of_integers(scores, peaks):  # type: ignore[no-untyped-def]
     """Write the largest score of each block of 64."""
     size = scores.size
@@ -86,26 +87,35 @@ def peaks_of_integers(scores, peaks):  # type: ignore[no-untyped-def]
         peaks[block] = peak
 
 
+def _compile_distance(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Choose the distance of floats or of integers when a kernel is compiled."""
+    from numba import types, uint64
+    from numba.extending import overload
+
+    @overload(function, inline="always")
+    def choose(top, score):  # type: ignore[no-untyped-def]
+        if isinstance(score, types.Float):
+            return lambda top, score: min(top - score, _LARGEST_FLOAT)
+        return lambda top, score: float(uint64(top) - uint64(score))  # wraps to the true difference
+
+    return function
+
+
+@compiled(uncounted, make=_compile_distance)
 def _distance(top: Any, score: Any) -> float:
     """Return top − score within a relative error of 2^−53, or the largest float on overflow."""
-    raise NotImplementedError("only compiled code measures distances")
+    if isinstance(score, float):
+        return min(float(top) - float(score), _LARGEST_FLOAT)
+    return float(int(top) - int(score))
 
 
-@overload(_distance, inline="always")
-def _compile_distance(top, score):  # type: ignore[no-untyped-def]
-    """Choose the distance of floats or of integers when a kernel is compiled."""
-    if isinstance(score, types.Float):
-        return lambda top, score: min(top - score, _LARGEST_FLOAT)
-    return lambda top, score: float(uint64(top) - uint64(score))  # wraps to the true difference
-
-
-@njit(cache=True, inline="always")
+@compiled(uncounted, inline="always")
 def _level(distance, rate_in_bits, cap):  # type: ignore[no-untyped-def]
     """Return min(cap, an integer that is at most gap/ln 2)."""
     return np.int64(min(distance * rate_in_bits, cap))
 
 
-@njit(cache=True)
+@compiled(uncounted)
 def _exp_of_minus(x):  # type: ignore[no-untyped-def]
     """Return exp(−x) for 0 ≤ x ≤ 60 within a relative error of 2^−46.
 
@@ -120,7 +130,7 @@ def _exp_of_minus(x):  # type: ignore[no-untyped-def]
     return math.ldexp(total, -int(n))
 
 
-@njit(cache=True)
+@compiled(uncounted)
 def _settle(distance, rate_low, rate_high, zeros, word):  # type: ignore[no-untyped-def]
     """Compare a uniform number with exp(−gap), given its first zero bits and the next 64 bits."""
     if distance == 0.0:
@@ -145,7 +155,7 @@ def _settle(distance, rate_low, rate_high, zeros, word):  # type: ignore[no-unty
     return UNDECIDED
 
 
-@njit(cache=True)
+@compiled(lambda scores, top, rate_low, rate_high, indices, *_: 32 * indices.size)
 def settle(  # type: ignore[no-untyped-def]
     scores, top, rate_low, rate_high, indices, zeros, words, outcomes
 ):
@@ -155,7 +165,7 @@ def settle(  # type: ignore[no-untyped-def]
         outcomes[j] = _settle(distance, rate_low, rate_high, zeros[j], words[j])
 
 
-@njit(cache=True)
+@compiled(lambda scores, top, rate_in_bits, levels, counts: 8 * scores.size)
 def count_levels(scores, top, rate_in_bits, levels, counts):  # type: ignore[no-untyped-def]
     """Write the level of every candidate, at most counts.size − 1, count levels, find the last."""
     cap = float(counts.size - 1)
@@ -168,7 +178,7 @@ def count_levels(scores, top, rate_in_bits, levels, counts):  # type: ignore[no-
     return deepest
 
 
-@njit(cache=True, inline="always")
+@compiled(uncounted, inline="always")
 def _wait(words, position, live, count):  # type: ignore[no-untyped-def]
     """Give every live lane `count` more bits and keep the lanes that saw only zeros.
 
@@ -182,7 +192,7 @@ def _wait(words, position, live, count):  # type: ignore[no-untyped-def]
     return live, position
 
 
-@njit(cache=True, inline="always")
+@compiled(uncounted, inline="always")
 def _emit(live, start, waited, count, indices, zeros):  # type: ignore[no-untyped-def]
     """Append the live lanes of a block to the survivors."""
     lane = 0
@@ -196,7 +206,7 @@ def _emit(live, start, waited, count, indices, zeros):  # type: ignore[no-untype
     return count
 
 
-@njit(cache=True)
+@compiled(uncounted)
 def _emit_one_by_one(  # type: ignore[no-untyped-def]
     scores, top, rate_in_bits, start, octets, flags, count, indices, zeros
 ):
@@ -217,7 +227,7 @@ def _emit_one_by_one(  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
+@compiled(lambda scores, *_: 128 + 16 * scores.size)
 def survivors(  # type: ignore[no-untyped-def]
     scores, top, rate_in_bits, peaks, block, words, indices, zeros
 ):
@@ -252,7 +262,29 @@ def survivors(  # type: ignore[no-untyped-def]
     return block, position, count
 
 
-@njit(cache=True)
+def _draw_with_dictionary(size: int, words: Any, places: Any, values: Any, chosen: Any) -> int:
+    """Draw as `draw_distinct`, with what the shuffle has changed in a dictionary."""
+    position = 0
+    changed: dict[int, int] = {}
+    for i in range(chosen.size):
+        bound = size - i
+        mask = (1 << (bound - 1).bit_length()) - 1
+        while True:
+            if position == words.size:
+                return -1
+            drawn = int(words[position]) & mask
+            position += 1
+            if drawn < bound:
+                break
+        place = i + drawn
+        chosen[i] = changed.get(place, place)
+        changed[place] = changed.get(i, i)
+    return position
+
+
+@compiled(
+    lambda size, words, places, values, chosen: 8 * chosen.size, interpreted=_draw_with_dictionary
+)
 def draw_distinct(size, words, places, values, chosen):  # type: ignore[no-untyped-def]
     """Draw distinct indices below `size`, uniformly and in order, by a sparse Fisher–Yates shuffle.
 

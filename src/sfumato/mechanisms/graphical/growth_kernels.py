@@ -12,25 +12,36 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+
+from sfumato.compiling import compiled, uncounted
 
 __all__ = ["count_grown_cells", "joinable"]
 
 WORD = 64
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _lowest_bit(context: Any, word: Any) -> Any:
+def _compile_lowest_bit(function: Any) -> Any:
+    """Return the machine's instruction that finds the lowest bit."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def lowest_bit(context: Any, word: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+        return types.int64(types.uint64), code
+
+    return lowest_bit
+
+
+@compiled(uncounted, make=_compile_lowest_bit)
+def _lowest_bit(word: Any) -> int:
     """Return the place of the lowest bit of a word that is not zero."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
-
-    return types.int64(types.uint64), code
+    return (int(word) & -int(word)).bit_length() - 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(uncounted)
 def _cells(mask: Any, sizes: Any) -> float:
     """Return the product of the sizes of a set of columns, in the order of the columns."""
     cells = 1.0
@@ -42,7 +53,7 @@ def _cells(mask: Any, sizes: Any) -> float:
     return cells
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(uncounted)
 def _count_eliminated_cells(near: Any, costs: Any, part: Any, sizes: Any, most: float) -> Any:
     """Return the cells of all maximal cliques of a greedy elimination.
 
@@ -112,7 +123,7 @@ def _count_eliminated_cells(near: Any, costs: Any, part: Any, sizes: Any, most: 
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(uncounted)
 def _parts(near: Any) -> Any:
     """Return for each column the number of the connected part it is in."""
     columns = near.shape[0]
@@ -136,7 +147,7 @@ def _parts(near: Any) -> Any:
     return parts
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled(lambda near, sizes, members, starts, *_: 4 * starts.size * near.size)
 def _count_grown_cells(
     near: Any, sizes: Any, members: Any, starts: Any, most: float, bounded: bool
 ) -> Any:
@@ -161,7 +172,9 @@ def _count_grown_cells(
         part_cells[part] = _count_eliminated_cells(work, work_costs, inside, sizes, np.inf)
         for column in inside:
             part_products[part] *= sizes[column]
-    unchanged = part_cells.sum()
+    unchanged = 0.0
+    for part in range(many):
+        unchanged += part_cells[part]
     result = np.empty(starts.size - 1)
     touched = np.empty(many, dtype=np.bool_)
     joined = np.zeros(masks.shape[1], dtype=np.uint64)

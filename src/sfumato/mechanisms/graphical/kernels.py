@@ -6,15 +6,70 @@ a separator, or of a measured table, it belongs. Nothing private comes here.
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiling import compiled, uncounted
 
 __all__ = ["descend", "propagate"]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _propagate_arrays(
+    potential: Any,
+    starts: Any,
+    parents: Any,
+    separator_starts: Any,
+    child_map: Any,
+    parent_map: Any,
+    parent_map_starts: Any,
+    belief: Any,
+    upward: Any,
+    downward: Any,
+) -> bool:
+    """Do as `propagate`, a clique at a time. `bincount` adds in the order of the cells."""
+    bounds = list(pairwise(starts.tolist()))
+    for first, last in bounds:
+        scaled = potential[first:last] - potential[first:last].max()
+        belief[first:last] = [math.exp(value) for value in scaled.tolist()]
+
+    def relate(clique: int) -> tuple[Any, Any, Any, Any, int]:
+        """Return a clique, its parent, their maps to the separator, and its cells."""
+        (first, last), (above, end) = bounds[clique], bounds[parents[clique]]
+        shift = parent_map_starts[clique]
+        cells = separator_starts[clique + 1] - separator_starts[clique]
+        return (
+            belief[first:last], belief[above:end],
+            child_map[first:last], parent_map[shift : shift + end - above], cells,
+        )  # fmt: skip
+
+    for clique in range(len(bounds) - 1, 0, -1):
+        below, above, own, others, cells = relate(clique)
+        message = np.bincount(own, below, cells)
+        largest = message.max()
+        if not largest > 1e-290:
+            return False
+        above *= (message / largest)[others]
+    root = belief[slice(*bounds[0])]
+    total = _add_up(root)
+    if not total > 0.0:
+        return False
+    root /= total
+    for clique in range(1, len(bounds)):
+        below, above, own, others, cells = relate(clique)
+        wanted, there = np.bincount(others, above, cells), np.bincount(own, below, cells)
+        below *= np.divide(wanted, there, out=np.zeros(cells), where=there > 0)[own]
+    return True
+
+
+def _add_up(numbers: Any) -> Any:
+    """Return the sum of some numbers, added in their order."""
+    return np.add.accumulate(numbers)[-1]
+
+
+@compiled(uncounted, interpreted=_propagate_arrays)
 def propagate(
     potential: Any,
     starts: Any,
@@ -41,7 +96,7 @@ def propagate(
         for cell in range(first, last):
             largest = max(largest, potential[cell])
         for cell in range(first, last):
-            belief[cell] = np.exp(potential[cell] - largest)
+            belief[cell] = math.exp(potential[cell] - largest)
     for clique in range(cliques - 1, 0, -1):
         first, last = starts[clique], starts[clique + 1]
         low, high = separator_starts[clique], separator_starts[clique + 1]
@@ -89,7 +144,33 @@ def propagate(
     return True
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _loss_and_slope_arrays(
+    belief: Any,
+    starts: Any,
+    holders: Any,
+    table_starts: Any,
+    table_map: Any,
+    table_map_starts: Any,
+    targets: Any,
+    weights: Any,
+    answers: Any,
+    slope: Any,
+) -> float:
+    """Do as `loss_and_slope`, a table at a time."""
+    slope[:] = 0.0
+    loss = [np.zeros(1)]
+    for table, holder in enumerate(holders):
+        low, high = table_starts[table], table_starts[table + 1]
+        first, last = starts[holder], starts[holder + 1]
+        shift, weight = table_map_starts[table], weights[table]
+        places = table_map[shift : shift + last - first]
+        apart = np.bincount(places, belief[first:last], high - low) - targets[low:high]
+        loss.append(0.5 * weight * apart * apart)
+        slope[first:last] += (weight * apart)[places]
+    return float(_add_up(np.concatenate(loss)))
+
+
+@compiled(uncounted, interpreted=_loss_and_slope_arrays)
 def loss_and_slope(
     belief: Any,
     starts: Any,
@@ -124,7 +205,15 @@ def loss_and_slope(
     return loss
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count_steps(potential: Any, *arguments: Any) -> Any:
+    """Return about how many steps `descend` takes, if it takes all its iterations."""
+    table_map, iterations = arguments[8], arguments[-3]
+    starts, holders = arguments[0], arguments[6]
+    calls = 25 * starts.size + 12 * holders.size
+    return int(iterations) * (calls + (16 * potential.size + table_map.size) // 64)
+
+
+@compiled(_count_steps, repeatable=True)
 def descend(
     potential: Any,
     starts: Any,
@@ -170,12 +259,10 @@ def descend(
     kept = potential.copy()
     while taken < iterations and slow < 5:
         taken += 1
-        for cell in range(cells):
-            trial[cell] = ahead[cell] - step * slope[cell]
-        larger = 0.5 + np.sqrt(0.25 + momentum * momentum)
+        trial[:] = ahead - step * slope
+        larger = 0.5 + math.sqrt(0.25 + momentum * momentum)
         push = (momentum - 1.0) / larger
-        for cell in range(cells):
-            ahead[cell] = trial[cell] + push * (trial[cell] - potential[cell])
+        ahead[:] = trial + push * (trial - potential)
         possible = propagate(
             ahead, starts, parents, separator_starts, child_map, parent_map, parent_map_starts,
             trial_belief, upward, downward,
