@@ -15,9 +15,9 @@ from sfumato.graph.statistic import GraphStatistic
 from sfumato.mechanisms.ladder import LadderNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.smooth import SmoothCauchy, SmoothLaplace
-from sfumato.privacy.accounts import check_accounts
 from sfumato.privacy.door import follow
 from sfumato.privacy.loss import ApproxDP, PureDP
+from sfumato.privacy.loss_check import check_accounts
 from sfumato.privacy.record import record, replay
 from tests.graph.graphs import graph
 from tests.method_suite import MethodSuite

@@ -352,12 +352,16 @@ def folder_of(files):
 def test_what_a_primitive_cannot_say_does_not_follow(output, found):
     method, public = NoisyTally(epsilon=1), TallyPublic(3)
     honest = method.release(Tally([0], public)).transcript
-    door.follow(method, public, honest)
+    door.rebuild_from_transcript(method, public, honest)
     (entry,) = honest
     with pytest.raises(DoesNotFollow, match=found):
-        door.follow(method, public, Transcript((replace(entry, outputs=(output,)),)))
+        door.rebuild_from_transcript(
+            method, public, Transcript((replace(entry, outputs=(output,)),))
+        )
     with pytest.raises(DoesNotFollow, match="2 outputs"):
-        door.follow(method, public, Transcript((replace(entry, outputs=entry.outputs * 2),)))
+        door.rebuild_from_transcript(
+            method, public, Transcript((replace(entry, outputs=entry.outputs * 2),))
+        )
 
 
 def test_every_primitive_declares_what_it_may_say():

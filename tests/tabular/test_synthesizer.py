@@ -22,7 +22,7 @@ from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.growth import LARGEST, Growth, one_way_counts
+from sfumato.tabular.growing_model import LARGEST, GrowingModel, one_way_counts
 from sfumato.tabular.one_way import shares_by_size
 from sfumato.tabular.queries import FARTHEST, GRID, Distances
 from sfumato.tabular.synthesizer import rounds_for
@@ -366,15 +366,15 @@ def test_replay_catches_a_number_of_rounds_read_off_the_data():
 def test_no_fit_makes_a_score_overflow(monkeypatch, said):
     """Scores are whole numbers that one record moves by its grid steps, whatever a fit came to."""
     public = tables.table([]).public
-    growth = Growth(public, PureDP(1), Relation.ADD_REMOVE)
-    for asked in one_way_counts(growth, range(len(public.sizes)), Fraction(1)):
-        growth.learn(asked, np.full(asked.shape, 2**40))
+    growing = GrowingModel(public, PureDP(1), Relation.ADD_REMOVE)
+    for asked in one_way_counts(growing, range(len(public.sizes)), Fraction(1)):
+        growing.learn(asked, np.full(asked.shape, 2**40))
     monkeypatch.setattr(GraphicalModel, "joint", lambda model: np.full(public.sizes, said))
     pool = candidate_pool(public.sizes, 100, most_sets=20, most_cells=10_000)
-    expected = growth.estimates(pool)
+    expected = growing.estimates(pool)
     assert expected.min() >= 0 and expected.max() <= GRID * LARGEST
     budget = SimpleNamespace(take=lambda loss, label: None)
-    ask = growth.choose(budget, 1, pool, np.arange(len(pool.sets)), Fraction(1)).query
+    ask = growing.choose(budget, 1, pool, np.arange(len(pool.sets)), Fraction(1)).query
     counts = np.full(int(pool.starts[-1]), 5, dtype=np.int64)
     more = counts.copy()
     more[pool.starts[:-1]] += 1

@@ -105,9 +105,9 @@ def choose_method(
             ExitCode.USAGE,
             f"--method {command_name(name)} needs {_flag(missing[0])}; it has no default",
         )
-    recipe: AnyMethod = method(**options)
-    recipe.check(public)
-    return recipe
+    chosen: AnyMethod = method(**options)
+    chosen.check(public)
+    return chosen
 
 
 def _flag(name: str, reserved: Collection[str] = ()) -> str:
@@ -293,14 +293,14 @@ class MethodCommand(TyperCommand):
         return typed, unknown
 
     def _method(self, named: str | None, typed: Mapping[str, str]) -> str:
-        own = {item.name for item in fields(self.order.recipe.parameters)}
+        own = {item.name for item in fields(self.order.choice.parameters)}
         given = {name: value for name, value in typed.items() if name in own}
         return self.order.method_name(named, given)
 
     def _with_parameters(self, named: str | None, typed: Mapping[str, str]) -> TyperCommand:
         """Return this command with an option for every parameter of its method."""
         name = self._method(named, typed)
-        own = {"epsilon", *(item.name for item in fields(self.order.recipe.parameters))}
+        own = {"epsilon", *(item.name for item in fields(self.order.choice.parameters))}
         derived = [
             _derived_option(facts, command_name(name))
             for facts in parameters_of(name, self.order.kind.reserved)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import points_query, points_schema
+from sfumato.cli import points_results, points_schema
 from sfumato.cli.exits import EPILOG
-from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.kind import Kind, MethodChoice, add_commands
 from sfumato.cli.methods import methods_for
 
 #: The method that is used unless another is named.
@@ -16,7 +16,7 @@ POINTS = Kind(
     name="points",
     methods=methods_for("points"),
     method_help="The release method; privtree by default.",
-    recipe=Recipe(default=lambda typed: DEFAULT),
+    choice=MethodChoice(default=lambda typed: DEFAULT),
     options=points_schema.SchemaOptions,
     reading=points_schema.ReadingOptions,
     file="The private points: CSV (.gz, .xz) or Parquet.",
@@ -37,6 +37,6 @@ app = typer.Typer(
 )
 app.command("schema", epilog=EPILOG)(points_schema.schema)
 add_commands(app, POINTS)
-app.command("query", epilog=EPILOG)(points_query.query)
-app.command("map", epilog=EPILOG)(points_query.draw)
-app.command("evaluate", epilog=EPILOG)(points_query.evaluate)
+app.command("query", epilog=EPILOG)(points_results.query)
+app.command("map", epilog=EPILOG)(points_results.draw_map)
+app.command("evaluate", epilog=EPILOG)(points_results.evaluate)

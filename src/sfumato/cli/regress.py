@@ -12,7 +12,7 @@ import typer
 from sfumato import catalogue
 from sfumato.cli import regress_predict, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.kind import Kind, MethodChoice, add_commands
 from sfumato.cli.options import DeltaOption
 from sfumato.cli.screen import print_table
 from sfumato.privacy.registry import command_name
@@ -107,13 +107,13 @@ REGRESS = Kind(
     methods={command_name(name): name for name in REGRESSIONS if name not in BESIDES},
     method_help=f"The fitting method; {command_name(DEFAULT)} by default, and "
     f"{command_name(LOGISTIC)} with --positive.",
-    recipe=Recipe(default=_default, parameters=RegressParameters, read=_read),
+    choice=MethodChoice(default=_default, parameters=RegressParameters, read=_read),
     options=table_schema.SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",
     unread="The private table; not read: only the schema beside the file is.",
-    read_public=partial(table_schema.read_public, finely=True),
-    read_private=partial(table_schema.read_private, finely=True),
+    read_public=partial(table_schema.read_public, fine_grid=True),
+    read_private=partial(table_schema.read_private, fine_grid=True),
     help=(
         "Show the privacy loss and the noise of a model. Reads the schema only.",
         "Fit a model to synthetic data of the same shape. Free: no private data are read.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from sfumato.cli import sequences_schema, sequences_top
+from sfumato.cli import sequences_results, sequences_schema
 from sfumato.cli.exits import EPILOG
-from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.kind import Kind, MethodChoice, add_commands
 from sfumato.cli.methods import methods_for
 
 #: The method that is used unless another is named.
@@ -16,7 +16,7 @@ SEQUENCES = Kind(
     name="sequences",
     methods=methods_for("sequences"),
     method_help="The release method; suffixtree by default.",
-    recipe=Recipe(default=lambda typed: DEFAULT),
+    choice=MethodChoice(default=lambda typed: DEFAULT),
     options=sequences_schema.SchemaOptions,
     reading=sequences_schema.ReadingOptions,
     file="The private sequences, one per line: plain text, .gz or .xz.",
@@ -37,6 +37,6 @@ app = typer.Typer(
 )
 app.command("schema", epilog=EPILOG)(sequences_schema.schema)
 add_commands(app, SEQUENCES)
-app.command("top", epilog=EPILOG)(sequences_top.top)
-app.command("sample", epilog=EPILOG)(sequences_top.sample)
-app.command("evaluate", epilog=EPILOG)(sequences_top.evaluate)
+app.command("top", epilog=EPILOG)(sequences_results.top)
+app.command("sample", epilog=EPILOG)(sequences_results.sample)
+app.command("evaluate", epilog=EPILOG)(sequences_results.evaluate)

@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli import table_ask, table_evaluate, table_network, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Kind, Recipe, add_commands
+from sfumato.cli.kind import Kind, MethodChoice, add_commands
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import DeltaOption, parse_names
 from sfumato.cli.regress import REGRESSIONS
@@ -95,7 +95,7 @@ TABLE = Kind(
     methods=methods_for("table", besides=("table.Questions", *REGRESSIONS)),
     method_help="The release method; synthesizer by default, or marginals with --table, --ways or "
     "--columns.",
-    recipe=Recipe(default=_default, parameters=TableParameters, read=_read),
+    choice=MethodChoice(default=_default, parameters=TableParameters, read=_read),
     options=table_schema.SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",

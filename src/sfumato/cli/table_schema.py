@@ -202,7 +202,7 @@ def read_schema(path: Path) -> Schema:
 
 
 def read_public(
-    screen: Screen, file: Path | None, options: SchemaOptions, *, finely: bool = False
+    screen: Screen, file: Path | None, options: SchemaOptions, *, fine_grid: bool = False
 ) -> TablePublic:
     """Return what is public about a table, from its schema alone.
 
@@ -210,13 +210,13 @@ def read_public(
     ----------
     screen, file, options
         What every kind of data is read with.
-    finely
-        Whether numbers are read finely instead of in bins, as for a regression.
+    fine_grid
+        Whether numbers are read on a fine grid instead of in bins, as for a regression.
     """
     from sfumato.data.table import TablePublic
 
     declared = read_schema(schema_path(options.schema, file, kind="table"))
-    return TablePublic.of(declared.finely() if finely else declared)
+    return TablePublic.of(declared.use_fine_grid() if fine_grid else declared)
 
 
 def read_private(
@@ -225,11 +225,13 @@ def read_private(
     options: SchemaOptions,
     reading: ReadingOptions,
     *,
-    finely: bool = False,
+    fine_grid: bool = False,
 ) -> Table:
     """Read the private table."""
     declared = read_schema(schema_path(options.schema, file, kind="table"))
-    return read_declared(screen, file, declared, reading.engine, reading.separator, finely=finely)
+    return read_declared(
+        screen, file, declared, reading.engine, reading.separator, fine_grid=fine_grid
+    )
 
 
 def read_declared(
@@ -239,10 +241,12 @@ def read_declared(
     engine: EngineChoice,
     separator: str | None,
     *,
-    finely: bool = False,
+    fine_grid: bool = False,
 ) -> Table:
     """Read a private table by a schema that is known already."""
     from sfumato.data.table import read_table
 
     with screen.working(f"reading {file.name}"):
-        return read_table(file, schema, engine=engine.value, separator=separator, finely=finely)
+        return read_table(
+            file, schema, engine=engine.value, separator=separator, fine_grid=fine_grid
+        )

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["count_grid", "count_nested", "put_on_grid", "unweave", "weave"]
+__all__ = ["count_grid", "count_nested", "interleave_bits", "put_on_grid", "separate_bits"]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -37,7 +37,7 @@ def put_on_grid(values: Any, low: float, high: float, steps: float, codes: Any, 
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def weave(grid: Any, spread: Any, keys: Any) -> None:
+def interleave_bits(grid: Any, spread: Any, keys: Any) -> None:
     """Write the key of every point: the bits of its coordinates in the order of the splits.
 
     Parameters
@@ -61,7 +61,7 @@ def weave(grid: Any, spread: Any, keys: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def unweave(keys: Any, gather: Any, grid: Any) -> None:
+def separate_bits(keys: Any, gather: Any, grid: Any) -> None:
     """Write the coordinates of every key.
 
     Parameters

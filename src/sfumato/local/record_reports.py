@@ -24,7 +24,7 @@ from sfumato.local.tally import Tally, whole_counts
 from sfumato.privacy.registry import resolve
 
 if TYPE_CHECKING:
-    from sfumato.local.several import MultiResponse
+    from sfumato.local.multi_response import MultiResponse
 
 __all__ = ["RecordReports", "RecordTally"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from sfumato.privacy import door, registry
-from sfumato.privacy.accounts import record_limit
 from sfumato.privacy.arguments import check_parameters, takes_public
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
+from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.parameters import (
     Epsilon,
     parameter,

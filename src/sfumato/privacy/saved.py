@@ -83,11 +83,11 @@ def save(release: Release, path: Path, *, key: Path | None) -> Path:
     try:
         place = _save(release, path.resolve(), key)
     except BaseException as error:
-        if release._kept is not None:
-            error.add_note(release._kept.words())
+        if release._unsaved is not None:
+            error.add_note(release._unsaved.words())
         raise
-    if release._kept is not None:
-        release._kept.discard()
+    if release._unsaved is not None:
+        release._unsaved.discard()
     return place
 
 
@@ -236,11 +236,11 @@ def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
     facts = registry.resolve(f"public.{document['public']['kind']}")
     public = facts.from_json(json.loads(files[PUBLIC]))
     transcript = Transcript.from_files(files)
-    recipe = door.Recipe.of(method, public)
-    if recipe != recipe.narrowest(transcript):
+    specification = door.Specification.of(method, public)
+    if specification != specification.narrowest(transcript):
         raise ValueError(f"{PUBLIC} declares more than such a release uses")
     return door.build(
-        recipe,
+        specification,
         transcript,
         time=document["time"],
         ledger=document["ledger"],

@@ -107,7 +107,9 @@ class NGram(SequenceMethod[SequenceModel]):
     def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
         """Ask length by length for the counts of the strings that were expanded."""
         labels = [_label(length) for length in range(1, self.grams + 1)]
-        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.grams)
+        limit, slices = yield from self.find_limit_and_split(
+            budget, labels, [Fraction(1)] * self.grams
+        )
         tree = self._tree(limit, public)
         for length, (label, part) in enumerate(zip(labels, slices, strict=True), 1):
             if tree.frontier == 0:

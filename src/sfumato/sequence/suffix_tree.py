@@ -171,7 +171,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
 
     def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
         """Ask level by level which contexts are split, then what follows them."""
-        limit, (splits, histograms) = yield from self.take_slices(
+        limit, (splits, histograms) = yield from self.find_limit_and_split(
             budget, [SPLITS, HISTOGRAMS], self.shares(public)
         )
         tree = ContextTree(public.symbols)

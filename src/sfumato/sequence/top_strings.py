@@ -114,7 +114,9 @@ class TopStrings(SequenceMethod[FrequentStrings]):
     def program(self, public: SequencesPublic, budget: Budget) -> Program[FrequentStrings]:
         """Ask for one string after another."""
         labels = [_label(place) for place in range(self.strings)]
-        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.strings)
+        limit, slices = yield from self.find_limit_and_split(
+            budget, labels, [Fraction(1)] * self.strings
+        )
         candidates = Candidates(public.symbols)
         for choices, (label, part) in enumerate(zip(labels, slices, strict=True)):
             choice = self._choice(

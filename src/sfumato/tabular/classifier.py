@@ -19,7 +19,7 @@ from sfumato.data.frames import ToFrame, columns_of, names_of
 from sfumato.data.table import Table, TablePublic
 from sfumato.data.weights import WeightTable
 from sfumato.engines.coding import Categories
-from sfumato.engines.intake import Recipe, take
+from sfumato.engines.intake import IntakeRules, take
 from sfumato.mechanisms.huber import FEATURE_BITS
 from sfumato.noise.exact import briefly
 from sfumato.privacy.loss import Number
@@ -102,9 +102,9 @@ class Classifier(Release, ToFrame):
         columns = [schema.columns[column] for column in self.task.features.columns]
         if not columns:
             return self.decide(np.zeros((_rows(frame), 0), dtype=np.int64))
-        recipe = Recipe(codings={column.name: column.coding for column in columns})
-        recipe.check_names(names_of(frame))
-        table = take(columns_of(frame, recipe.needed), recipe).table
+        rules = IntakeRules(codings={column.name: column.coding for column in columns})
+        rules.check_names(names_of(frame))
+        table = take(columns_of(frame, rules.needed), rules).table
         return self.decide(np.stack([table.codes(c) for c in range(len(columns))], axis=1))
 
     def decide(self, codes: NDArray[Any]) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from sfumato.privacy.loss import zero
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.tabular.counting_method import mean_absolute
 from sfumato.tabular.round_plan import held_error
-from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Growth, Node
+from sfumato.tabular.structure import CellGrowth, DegreeGrowth, NetworkGrowth, Node
 
 if TYPE_CHECKING:
     from sfumato.tabular.privbayes import PrivBayes
@@ -73,7 +73,7 @@ def _rows_step(method: PrivBayes, public: TablePublic) -> PlanStep:
 
 
 def _network_step(
-    method: PrivBayes, public: TablePublic, growth: Growth | None, known: bool
+    method: PrivBayes, public: TablePublic, growth: NetworkGrowth | None, known: bool
 ) -> PlanStep:
     """Return the line about the choice of the network."""
     columns = method.columns(public)
@@ -103,7 +103,7 @@ def _network_step(
     )
 
 
-def _most_candidates(growth: Growth, number: int) -> int:
+def _most_candidates(growth: NetworkGrowth, number: int) -> int:
     """Return about how many candidates the largest choice has."""
     if isinstance(growth, DegreeGrowth):
         return max(
@@ -116,7 +116,7 @@ def _most_candidates(growth: Growth, number: int) -> int:
 def _tables_step(
     method: PrivBayes,
     public: TablePublic,
-    growth: Growth | None,
+    growth: NetworkGrowth | None,
     share: Fraction,
     about: int | None,
     known: bool,

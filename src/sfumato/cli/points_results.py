@@ -231,7 +231,7 @@ def _independent(made: SpatialHistogram) -> bool:
     return leaves or method.name == "points.UniformGrid"
 
 
-def draw(
+def draw_map(
     release: ReleaseArgument,
     out: Annotated[
         Path,
