@@ -244,7 +244,7 @@ def test_other_statistics_of_the_same_units_are_free():
 def test_the_standard_error_is_told_only_where_the_scale_of_the_noise_is_public():
     told, untold = released("mean_degree", epsilon=1), released("transitivity", epsilon=1)
     assert told.standard_error == pytest.approx(2 / 5 / (math.sqrt(2) * math.sinh(0.5)))
-    assert untold.standard_error is None and "cannot be told" in untold.words()
+    assert untold.standard_error is None and "so it is private" in untold.words()
     assert "no standard error" in str(untold.plan)
 
 

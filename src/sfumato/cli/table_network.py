@@ -98,7 +98,7 @@ def _show_parts(console: Console, made: SyntheticTable) -> None:
         parts = tuple(part for part in made.network.parts if part.columns[0] not in made.alone)
     if not parts:
         return
-    console.print("Drawn in this order:" if directed else "Kept together:")
+    console.print("Drawn in this order:" if directed else "Modelled jointly:")
     for part in parts[:MOST_SHOWN]:
         words = part_words(made.public, part.columns, part.levels, directed=directed)
         console.print(f"  {words}", soft_wrap=True)

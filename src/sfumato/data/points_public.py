@@ -241,7 +241,7 @@ class PointsPublic(Public):
     def _axes(self) -> str:
         """Return the axes with their bounds in one line."""
         pairs = zip(self.names, self.bounds, strict=True)
-        return list_some(f"{name}: {low:g} to {high:g}" for name, (low, high) in pairs)
+        return list_some(f"{name!r}: {low:g} to {high:g}" for name, (low, high) in pairs)
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

@@ -283,8 +283,8 @@ class Schema:
         person = "" if self.person is None else f", person={escape(self.person)!r}"
         bound = "" if self.max_rows == 1 else f", max_rows={self.max_rows}"
         return (
-            f"Schema({{{list_sizes(self)}}}, unit={self.unit}{person}{bound}, "
-            f"relation={self.relation}{draft})"
+            f"Schema({{{list_sizes(self)}}}, unit='{self.unit}'{person}{bound}, "
+            f"relation='{self.relation}'{draft})"
         )
 
     def _repr_html_(self) -> str:
@@ -407,7 +407,7 @@ class Schema:
 
 def list_sizes(schema: Schema) -> str:
     """Return the columns with their sizes in one line."""
-    return list_some(f"{column.name}: {column.size}" for column in schema.columns)
+    return list_some(f"{column.name!r}: {column.size}" for column in schema.columns)
 
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:

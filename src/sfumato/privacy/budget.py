@@ -269,7 +269,7 @@ class Budget(_Uncopyable):
     def __repr__(self) -> str:
         known = self._account.slice_at(self._path)
         name = "/".join(self._path) or "whole"
-        return f"Budget({name}: {known.spent} of {known.limit} spent)"
+        return f"Budget({name!r}: {known.spent} of {known.limit} spent)"
 
     @property
     def path(self) -> Path:

@@ -34,7 +34,7 @@ from sfumato.privacy.budget import (
 )
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.ledger_store import LedgerError
 from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts, check_headline, record_limit
 from sfumato.privacy.program import Prompter, require_same, run_on_data, run_on_transcript
@@ -53,13 +53,13 @@ T = TypeVar("T")
 
 #: The public part, among the files of a release that is kept.
 _FACTS = "public.json"
-#: A release may be larger than its trial on one made-up record.
+#: A release may be larger than its trial on one synthetic record.
 _GROWTH = 2
 
 #: Why a transcript with a mark promises nothing.
 CAVEATS = {
     SEEDED: "it was made with seeded bits, which are for tests only",
-    REHEARSED: "it is a rehearsal on made-up data",
+    REHEARSED: "it is a rehearsal on synthetic data",
 }
 
 
@@ -191,8 +191,10 @@ def build(
         _settle_transcript(transcript),
     )
     check_headline(method)
-    check_accounts(transcript, method.working_loss(), public)
     guarantee = promise(method, public, transcript.marks)
+    if guarantee.basis is Basis.PUBLISHED:
+        registry.import_published()
+    check_accounts(transcript, method.working_loss(), public)
     if ledger is not None:
         guarantee = guarantee.composed_in(ledger["reference"])
     release: Release = rebuild_from_transcript(method, public, transcript)

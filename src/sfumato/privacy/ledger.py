@@ -144,8 +144,8 @@ class Ledger:
     def __repr__(self) -> str:
         terms = self._account.terms
         return (
-            f"Ledger({str(self.path)!r}, allow={terms.allow}, unit={terms.unit}, "
-            f"relation={terms.relation})"
+            f"Ledger({str(self.path)!r}, allow={terms.allow}, unit='{terms.unit}', "
+            f"relation='{terms.relation}')"
         )
 
     def _repr_html_(self) -> str:

@@ -142,7 +142,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     @classmethod
     def from_parameters(cls, document: dict[str, Any]) -> Self:
         """Return the method with the parameters that `parameters` wrote, now or earlier."""
-        present = rename_former(cls.former_names, document)
+        present = rename_former(cls, document)
         return cls(**read_parameters([item.name for item in fields(cls)], present))
 
     @classmethod

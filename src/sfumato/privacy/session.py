@@ -49,7 +49,7 @@ class Session(_Uncopyable):
 
     def __repr__(self) -> str:
         state = "open" if self._account.is_open else "closed"
-        return f"Session({self._method.name}, {self._asked} asked, {state})"
+        return f"Session({self._method.name!r}, {self._asked} asked, {state})"
 
     @property
     def guarantee(self) -> Guarantee:

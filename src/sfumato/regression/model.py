@@ -284,10 +284,10 @@ class RegressionModel(Release, ToFrame):
             else "The sum is the logarithm of the odds: above 0 it means yes."
         )
         return (
-            f"A rule that guesses {what} from {count} column{'s' * (count != 1)}. {self.about} "
+            f"A model that predicts {what} from {count} column{'s' * (count != 1)}. {self.about} "
             f"It adds up, in the units of the columns: {self._sum()}. {end} All figures are in "
-            f"{COEFFICIENTS}; {WEIGHTS} has the same for columns that are stretched from −1, "
-            "their lower bound, to 1, their upper."
+            f"{COEFFICIENTS}; {WEIGHTS} has the same for columns scaled to the range from −1 "
+            "(lower bound) to 1 (upper bound)."
         )
 
     def _sum(self) -> str:

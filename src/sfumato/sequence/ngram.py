@@ -90,8 +90,8 @@ class NGram(SequenceMethod[SequenceModel]):
             PlanStep(
                 what=_label(length),
                 loss=loss,
-                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) a count{each}",
-                error=f"± {off:,.4g} a count{each}",
+                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) per count{each}",
+                error=f"± {off:,.4g} per count{each}",
                 figures={"margin": off, "standard_deviation": noise.standard_deviation},
             )
             for length in range(1, self.grams + 1)
@@ -100,7 +100,9 @@ class NGram(SequenceMethod[SequenceModel]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), *steps),
-            notes=("How many strings are counted depends on the data and cannot be told before.",),
+            notes=(
+                "The number of counted strings depends on the data and is not known in advance.",
+            ),
             sizes=self.sizes(public) if self.grams > 1 else (),
         )
 

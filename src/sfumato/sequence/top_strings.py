@@ -105,9 +105,9 @@ class TopStrings(SequenceMethod[FrequentStrings]):
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), step),
             notes=(
-                f"Strings whose counts are less than {short:,.4g}{each} apart cannot be told "
-                "apart: unless the most frequent strings occur more often than that, the list may "
-                "hold strings that are rare or do not occur. No counts are told.",
+                f"Strings whose counts are less than {short:,.4g}{each} apart cannot be "
+                "distinguished: unless the most frequent strings occur more often than that, the "
+                "list may hold strings that are rare or do not occur. No counts are released.",
             ),
         )
 

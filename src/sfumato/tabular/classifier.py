@@ -137,11 +137,11 @@ class Classifier(Release, ToFrame):
         count = len(self.task.features.attributes)
         named = _list_labels(self.positive)
         return (
-            f"A rule that guesses from {count} column{'s' * (count != 1)} whether {self.target} is "
-            f"{named}. {self.about} A record is taken to be so if its weights add up to more than "
-            f"0: one that every record has, and one for each value it has. Of two values one adds "
-            f"the weight and the other subtracts it; a number adds its weight times its place "
-            f"between −1, the lowest, and 1, the highest."
+            f"A model that predicts from {count} column{'s' * (count != 1)} whether {self.target} "
+            f"is {named}. {self.about} The prediction is yes if the weights of a record add up to "
+            "more than 0: a constant, and one weight for each of its values. Of two values one "
+            "adds the weight and the other subtracts it; a number adds its weight times its "
+            "value, scaled to the range from −1 (lowest) to 1 (highest)."
         )
 
     def plot(self) -> Any:

@@ -98,8 +98,8 @@ class Independent(BinningMethod):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(
-                "Columns are drawn independently: whatever goes together in the data is lost, and "
-                "no plan can tell how much that is.",
+                "Columns are sampled independently: all associations are lost, and the resulting "
+                "error is not known in advance.",
                 *self._size_notes(public),
             ),
             sizes=self.drawn_sizes(public),

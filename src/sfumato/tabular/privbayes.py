@@ -335,7 +335,7 @@ class PrivBayes(BinningMethod):
         else:
             sensitivity = score.sensitivity(rows, smaller)
             if rows is None and relation is Relation.REPLACE_ONE:
-                # Only a made-up table does not tell its rows: one is removed, and one added.
+                # Only a synthetic table does not tell its rows: one is removed, and one added.
                 sensitivity *= 2
         choice = choose_within(limit.share(share), len(candidates), sensitivity)
         return replace(choice, law="exponential") if self.published else choice

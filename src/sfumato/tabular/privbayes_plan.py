@@ -51,8 +51,8 @@ def plan_of(method: PrivBayes, public: TablePublic, about: int | None) -> Plan:
         guarantee=method.guarantee(public),
         steps=tuple(steps),
         notes=(
-            "The error of a marginal is that of the noise, where one table holds its columns; "
-            "what the network leaves out comes on top, and no plan can tell how much that is.",
+            "The error of a marginal is that of the noise, where one table holds its columns; the "
+            "error of what the network leaves out is additional and not known in advance.",
             *method._size_notes(public),
         ),
         sizes=method.drawn_sizes(public),
@@ -140,7 +140,7 @@ def _tables_step(
         "standard_deviation": noise.standard_deviation,
         "margin": margin(noise),
     }
-    error = f"± {figures['margin']:,.4g} a cell"
+    error = f"± {figures['margin']:,.4g} per cell"
     if known and about:
         held = [
             held_error(tuple(sizes), ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)
