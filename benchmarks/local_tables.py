@@ -21,7 +21,7 @@ from sfumato.local.compare import loss_of_guesses, variance_of_shares
 from sfumato.local.contingency import table_of_counts
 from sfumato.local.estimation import shares_of_counts
 from sfumato.local.law import PureLaw, law_of
-from sfumato.local.several import mean_variances
+from sfumato.local.multi_response import mean_variances
 from sfumato.local.simplex import expectation_step, likeliest, on_simplex
 
 PEOPLE = 248

@@ -63,7 +63,7 @@ COSTS = tuple(10.0**power for power in range(-3, 4))
 DIRECT = (
     Rule("Majority, ε/4", "Majority"),
     Rule("PrivateERM, ε/4", "PrivateERM"),
-    Rule("PrivateERM, as published, ε/4", "PrivateERM", options={"variant": "published"}),
+    Rule("PrivateERM, as published, ε/4", "PrivateERM", options={"variant": "paper"}),
     Rule("PrivateERM (tune), ε/4", "PrivateERM", options={"tune": COSTS}),
     Rule("PrivateERM (Single), ε", "PrivateERM", share=1.0),
     Rule("PrivGene, ε/4", "PrivGene"),

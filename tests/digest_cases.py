@@ -298,7 +298,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "declared": way(longest=4, strings=3),
     },
     "table.AIM": {"default": way(rounds=4), "pairs": way(ways=2, rounds=2)},
-    "table.AdaSSP": _linear_ways(published=way("linear", **BOUNDED, variant="published")),
+    "table.AdaSSP": _linear_ways(paper=way("linear", **BOUNDED, variant="paper")),
     "table.BoostedAdaSSP": _linear_ways(few=way("linear", **BOUNDED, rounds=2)),
     "table.Contingency": {
         "default": way(),
@@ -369,7 +369,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "table.PrivateERM": {
         "default": way(**CLASSES),
         "larger": way(**CLASSES, variant="larger"),
-        "published": way(**CLASSES, variant="published"),
+        "paper": way(**CLASSES, variant="paper"),
         "tuned": way(**CLASSES, tune=[1, "1/100"]),
     },
     "table.Questions": {"default": way(questions=3)},

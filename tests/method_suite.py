@@ -19,10 +19,10 @@ from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.knorm import KNormNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.normal import NormalNoise
-from sfumato.privacy.accounts import check_accounts
 from sfumato.privacy.door import rehearse
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import GDP, ZCDP, PureDP
+from sfumato.privacy.loss_check import check_accounts
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.registry import resolve
 from sfumato.privacy.saved import load, verify

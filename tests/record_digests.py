@@ -140,9 +140,9 @@ def release(method: Any, data: Any) -> tuple[Any, Any]:
         transcript = record(method, data).transcript
         if isinstance(method, LocalMethod):
             # Clients hand out no report that is drawn from seeded bits, so the door is passed by.
-            return door.follow(method, data.public, transcript), transcript
-        recipe = door.Recipe.of(method, data.public)
-        return door.build(recipe, transcript, time="", ledger=None), transcript
+            return door.rebuild_from_transcript(method, data.public, transcript), transcript
+        specification = door.Specification.of(method, data.public)
+        return door.build(specification, transcript, time="", ledger=None), transcript
 
 
 def reported(made: Any) -> Any:

@@ -18,6 +18,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -303,6 +304,40 @@ def test_the_architecture_names_modules_and_functions_that_exist():
             whole = before.partition(".")[0] + name if name.startswith(".") else name
             assert resolve_name(f"sfumato.{place.replace('/', '.')}:{whole}") is not None, whole
             before = whole
+
+
+def test_the_guide_to_methods_names_files_queries_and_primitives_that_exist():
+    whole = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    text = FENCE.sub("", whole)
+    # The guide writes two modules of its own, with their test and proof.
+    for name in set(re.findall(r"`((?:\w+/)+\w+\.(?:py|md|json))`", text)):
+        places = (ROOT / folder / name for folder in ("src/sfumato", "src", "."))
+        own = re.search("most.frequent|median_queries", name)
+        assert own or any(place.is_file() for place in places), name
+    table = text.partition("| kind | module `sfumato.…` |")[2].partition("\n\n")[0]
+    place, found = "", 0
+    for line in table.splitlines()[2:]:
+        _, kind, module, queries, *_ = line.split("|")
+        # A line without a module goes on with the one above it.
+        place = module.strip(" `") or place
+        for name in re.findall(r"`(\w+)`", queries):
+            assert resolve_name(f"sfumato.{place}:{name}") is not None, (kind, name)
+            found += 1
+    table = text.partition("| primitive | module `sfumato.mechanisms.…` |")[2].partition("\n\n")[0]
+    for line in table.splitlines()[2:]:
+        _, primitives, modules, *_ = line.split("|")
+        places = [
+            at if at.startswith("sfumato.") else f"sfumato.mechanisms.{at}"
+            for at in re.findall(r"`([\w.]+)`", modules)
+        ]
+        if "…" in modules:
+            places += [
+                f"sfumato.mechanisms.local_{name}" for name in ("subset", "hadamard", "matrix")
+            ]
+        for name in re.findall(r"`(\w+)`", primitives):
+            assert any(hasattr(import_module(place), name) for place in places), name
+            found += 1
+    assert found > 90
 
 
 def test_the_reference_names_everything_public_in_its_own_words():

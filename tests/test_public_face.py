@@ -121,6 +121,16 @@ class TestFormerNames:
         with pytest.raises(TypeError, match=f"no parameter '{before}'; it is now called '{now}'"):
             method(epsilon=1, **{before: 1})
 
+    @pytest.mark.parametrize("make", [sf.AdaSSP, sf.PrivateERM])
+    def test_a_former_value_is_answered_with_the_present_one(self, make):
+        known = inspect.signature(make).parameters
+        needed = {"target": "sex", "positive": ["f"], "delta": "1e-6"}
+        options = {name: needed[name] for name in needed if name in known}
+        with pytest.raises(ValueError, match="got 'published'; write variant='paper'"):
+            make(epsilon=1, **options, variant="published")
+        made = make(epsilon=1, **options, variant="paper")
+        assert make.from_parameters({**made.parameters(), "variant": "published"}) == made
+
     def test_a_release_saved_under_former_names_is_verified(self, tmp_path, monkeypatch):
         method = sf.HierarchicalGrid(epsilon=1, fan_out=2, levels=2)
         present = sf.HierarchicalGrid.parameters
@@ -272,8 +282,8 @@ class TestShown:
     def test_a_wide_table_shows_the_first_columns(self):
         schema = sf.Schema.from_dict({f"c{n}": ["a", "b"] for n in range(40)})
         assert repr(schema) == (
-            "Schema({c0: 2, c1: 2, c2: 2, c3: 2, c4: 2, c5: 2, c6: 2, c7: 2, … 32 more}, unit=row, "
-            "relation=add_remove)"
+            "Schema({'c0': 2, 'c1': 2, 'c2': 2, 'c3': 2, 'c4': 2, 'c5': 2, 'c6': 2, 'c7': 2, "
+            "… 32 more}, unit='row', relation='add_remove')"
         )
         assert repr(schema.public) == repr(schema).replace("Schema", "TablePublic")
         assert "c39" in schema._repr_html_()
@@ -314,6 +324,9 @@ class TestShown:
             assert "\n" not in repr(thing) and len(repr(thing)) < 250
         assert repr(plan).startswith("<Plan of table.Synthesizer: ε = 1 for any one row")
         assert repr(plan.guarantee).startswith("<Guarantee: ε = 1 for any one row")
+        unproved = sf.PrivBayes(epsilon=1, variant="published", accept_unproven=True).plan(table)
+        assert repr(unproved).startswith("<Plan of table.PrivBayes: claimed, not proved: ε = 1")
+        assert repr(unproved.guarantee).startswith("<Guarantee: claimed, not proved: ε = 1")
         assert "expected error" in plan._repr_html_()
         assert "ward.ledger#1" in release._repr_html_() and "epsilon=1" in release._repr_html_()
 

@@ -135,6 +135,6 @@ def test_an_answer_through_a_refuted_ladder_does_not_pass_for_a_proved_one():
     printed = sf.SubgraphCount(**options, variant="published", accept_unproven=True)
     release = printed.release(graph)
     origin = release.provenance
-    recipe = door.Recipe.of(sf.SubgraphCount(**options), origin.public)
+    specification = door.Specification.of(sf.SubgraphCount(**options), origin.public)
     with pytest.raises(DoesNotFollow):
-        door.build(recipe, release.transcript, time=origin.time, ledger=None)
+        door.build(specification, release.transcript, time=origin.time, ledger=None)

@@ -21,7 +21,7 @@ METHODS = {
     "points.Privelet": "sfumato.spatial.privelet_grid:Privelet",
     "points.SimpleTree": "sfumato.spatial.simple_tree:SimpleTree",
     "points.UniformGrid": "sfumato.spatial.uniform_grid:UniformGrid",
-    "record.MultiResponse": "sfumato.local.several:MultiResponse",
+    "record.MultiResponse": "sfumato.local.multi_response:MultiResponse",
     "report.HadamardResponse": "sfumato.local.hadamard:HadamardResponse",
     "report.LaplaceResponse": "sfumato.local.matrix_response:LaplaceResponse",
     "report.LocalHash": "sfumato.local.local_hash:LocalHash",

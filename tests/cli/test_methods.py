@@ -25,7 +25,7 @@ OFFERED = [(kind, name) for kind in KINDS for name in kind.methods.values()]
 def test_every_parameter_has_an_option_that_means_nothing_else(kind, name):
     found = parameters_of(name, kind.reserved)
     assert [facts.name for facts in found] == [item.name for item in fields(resolve(name))]
-    own = {"epsilon", *(item.name for item in fields(kind.recipe.parameters))}
+    own = {"epsilon", *(item.name for item in fields(kind.choice.parameters))}
     derived = {facts.option for facts in found if facts.name not in own}
     for verb in ("plan", "rehearse", kind.verb):
         taken = {word for item in dict(EVERY)[f"{kind.name} {verb}"].params for word in item.opts}

@@ -115,7 +115,7 @@ def test_a_rehearsal_reads_no_data_and_is_marked(run, patients):
     document = run(
         "table", "rehearse", patients, "--epsilon", "1", "--rows", "50", "--out", "r", "--json"
     ).document
-    assert document["guarantee"]["caveat"] == "it is a rehearsal on made-up data"
+    assert document["guarantee"]["caveat"] == "it is a rehearsal on synthetic data"
     assert sf.verify("r").passed
 
 

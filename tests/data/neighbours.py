@@ -34,7 +34,7 @@ from sfumato.data.sequences import SequenceFile
 from sfumato.data.table import Table, read_table
 from sfumato.engines.coding import Booleans, Categories, Coding, Dates, Integers, Numbers, Reals
 from sfumato.engines.errors import DataError
-from sfumato.engines.intake import Intake, Recipe
+from sfumato.engines.intake import Intake, IntakeRules
 from sfumato.engines.reading import text_of
 from sfumato.sklearn.naive_bayes import PrivateNaiveBayes
 
@@ -368,7 +368,7 @@ def person_reader(kind: str) -> Make:
         identifiers = _guarded(lambda: COLUMNS[kind](values))
 
         def read() -> Outcome:
-            intake = Intake(Recipe(codings={}, person="person", max_rows=1))
+            intake = Intake(IntakeRules(codings={}, person="person", max_rows=1))
             _, persons = intake.encode({"person": column_of(identifiers)})
             intake.finish()
             return Outcome(persons.to_list())

@@ -378,7 +378,7 @@ def test_what_was_dropped_adds_up(pairs):
 
 def test_a_graph_does_not_change_and_says_nothing_private():
     graph = sf.Graph(PAIRS, 5)
-    assert repr(graph) == "Graph(nodes=5, unit=edge)"
+    assert repr(graph) == "Graph(nodes=5, unit='edge')"
     with pytest.raises(AttributeError, match="cannot be changed"):
         graph._public = None
     with pytest.raises(ValueError, match="read-only"):

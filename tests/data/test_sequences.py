@@ -417,7 +417,7 @@ def test_a_file_of_nothing_but_its_head_has_no_sequences(tmp_path):
 
 def test_only_public_facts_are_shown():
     data = sf.Sequences(["ab", "b"] * 7, "ab")
-    assert repr(data) == "Sequences(2 symbols, unit=sequence, relation=add_remove)"
+    assert repr(data) == "Sequences(2 symbols, unit='sequence', relation='add_remove')"
     assert data.public.rows is None
     counted = sf.Sequences(["ab", "b"] * 7, "ab", relation="replace_one", rows_about=10)
     assert counted.public.rows == 14

@@ -255,7 +255,7 @@ def test_empty_and_tiny_tables(rows):
 def test_a_table_shows_only_what_is_public_and_does_not_change():
     frame = pl.DataFrame({"age": [1, 2, 3], "sex": ["f", "m", "f"]})
     table = Table(frame, SCHEMA)
-    assert repr(table) == "Table({age: 16, sex: 2}, unit=row, relation=add_remove)"
+    assert repr(table) == "Table({'age': 16, 'sex': 2}, unit='row', relation='add_remove')"
     assert table.public.rows is None
     with pytest.raises(AttributeError, match="cannot be changed"):
         table.extra = 1

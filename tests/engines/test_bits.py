@@ -40,12 +40,12 @@ def test_many_tables_at_once_agree_with_counting_by_hand(sizes, rows, seed, data
     expected = np.concatenate([by_hand(columns, sizes, table) for table in tables])
     assert np.array_equal(count_tables(tables, sizes, columns), expected)
     table = CodeTable(columns, sizes)
-    answer = table.together(tables)
+    answer = table.count_batch(tables)
     assert answer.dtype == np.int64
     assert np.array_equal(answer, expected)
     # A view that turns all codes round counts the same cells backwards.
     turned = table.recode([(c, np.arange(size)[::-1]) for c, size in enumerate(sizes)])
-    backwards = turned.together(tables)
+    backwards = turned.count_batch(tables)
     for low, high in pairwise(np.cumsum([0, *cells_of(tables, sizes)])):
         assert np.array_equal(backwards[low:high][::-1], answer[low:high])
 
@@ -57,7 +57,7 @@ def test_blocks_and_chunks_of_rows_add_up(monkeypatch):
     columns = columns_of(sizes, rows, 1)
     tables = tuple(t for k in (2, 3, 4) for t in combinations(range(4), k))
     expected = np.concatenate([by_hand(columns, sizes, table) for table in tables])
-    assert np.array_equal(CodeTable(columns, sizes).together(tables), expected)
+    assert np.array_equal(CodeTable(columns, sizes).count_batch(tables), expected)
 
 
 @settings(max_examples=40, deadline=None)
@@ -86,7 +86,7 @@ def test_a_few_large_sets_are_not_taken_apart_into_all_their_subsets():
     table = CodeTable(columns, (2,) * 20)
     asked = ((0, 1), tuple(range(20)))
     expected = np.concatenate([by_hand(columns, table.sizes, one) for one in asked])
-    assert np.array_equal(table.together(asked), expected)
+    assert np.array_equal(table.count_batch(asked), expected)
 
 
 def test_a_table_is_small_by_the_cells_that_have_to_be_counted():
@@ -101,5 +101,5 @@ def test_a_table_is_small_by_the_cells_that_have_to_be_counted():
 def test_tables_that_are_not_in_order_are_refused(tables):
     table = CodeTable(columns_of((2, 2), 10, 0), (2, 2))
     with pytest.raises(ValueError, match="increasing order"):
-        table.together(tables)
-    assert table.together(()).size == 0
+        table.count_batch(tables)
+    assert table.count_batch(()).size == 0

@@ -20,7 +20,7 @@ from sfumato.engines import duckdb as duckdb_module
 from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
 from sfumato.engines.duckdb import take_file, take_relation
 from sfumato.engines.files import TableFile
-from sfumato.engines.intake import Recipe, Taken, take
+from sfumato.engines.intake import IntakeRules, Taken, take
 
 SECRET = "canary-4711"
 
@@ -78,25 +78,25 @@ def assert_same(one: Taken, two: Taken) -> None:
         assert np.array_equal(left, right)
 
 
-RECIPES = [Recipe(codings=CODINGS), Recipe(codings=CODINGS, person="person", max_rows=2)]
+RULES = [IntakeRules(codings=CODINGS), IntakeRules(codings=CODINGS, person="person", max_rows=2)]
 
 
-def assert_files_agree(folder: Path, values: list, recipe: Recipe) -> None:
+def assert_files_agree(folder: Path, values: list, rules: IntakeRules) -> None:
     frame = frame_of(values)
     table, text = folder / "t.parquet", folder / "t.csv"
     frame.write_parquet(table)
     frame.write_csv(text)
-    direct = take({name: frame[name] for name in recipe.needed}, recipe)
+    direct = take({name: frame[name] for name in rules.needed}, rules)
     for path in (table, text):
         file = TableFile(path)
-        memory = take(file.read(recipe.needed), recipe)
-        assert_same(memory, take_file(file, recipe))
+        memory = take(file.read(rules.needed), rules)
+        assert_same(memory, take_file(file, rules))
         if path is table:
             assert_same(memory, direct)
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=["rows", "persons"])
-def test_every_nasty_value_gets_the_same_code_from_every_source(tmp_path, recipe):
+@pytest.mark.parametrize("rules", RULES, ids=["rows", "persons"])
+def test_every_nasty_value_gets_the_same_code_from_every_source(tmp_path, rules):
     length = 12 * 7 * 13
     day = [None, date(1999, 12, 31), date(2000, 1, 1), date(2000, 12, 31), date(2001, 1, 1)]
     values = [
@@ -110,15 +110,15 @@ def test_every_nasty_value_gets_the_same_code_from_every_source(tmp_path, recipe
         )
         for i in range(length)
     ]
-    assert_files_agree(tmp_path, values, recipe)
+    assert_files_agree(tmp_path, values, rules)
 
 
 @settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(values=rows, recipe=st.sampled_from(RECIPES))
-def test_files_give_the_same_codes_in_memory_and_by_duckdb(tmp_path, values, recipe):
-    assert_files_agree(tmp_path, values, recipe)
+@given(values=rows, rules=st.sampled_from(RULES))
+def test_files_give_the_same_codes_in_memory_and_by_duckdb(tmp_path, values, rules):
+    assert_files_agree(tmp_path, values, rules)
 
 
 def test_many_chunks_keep_their_order_and_their_bound(tmp_path, monkeypatch):
@@ -133,11 +133,11 @@ def test_many_chunks_keep_their_order_and_their_bound(tmp_path, monkeypatch):
     )
     frame.write_parquet(tmp_path / "t.parquet", row_group_size=7000)
     frame.write_csv(tmp_path / "t.csv")
-    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=3)
-    memory = take(frame.to_dict(), recipe)
+    rules = IntakeRules(codings={"number": CODINGS["number"]}, person="person", max_rows=3)
+    memory = take(frame.to_dict(), rules)
     assert memory.dropped > 0
     for name in ("t.parquet", "t.csv"):
-        other = take_file(TableFile(tmp_path / name), recipe)
+        other = take_file(TableFile(tmp_path / name), rules)
         assert codes(memory) == codes(other)
         assert memory.dropped == other.dropped
 
@@ -151,11 +151,11 @@ def test_compressed_files_and_odd_paths(tmp_path):
         file.write(text)
     with gzip.open(folder / "a.csv.gz", "wt") as file:
         file.write(text)
-    recipe = Recipe(codings={"number": CODINGS["number"]})
+    rules = IntakeRules(codings={"number": CODINGS["number"]})
     for name in ("a.csv", "a.csv.xz", "a.csv.gz"):
         file = TableFile(folder / name)
-        assert codes(take(file.read(["number"]), recipe)) == [[2, 4, 3]]
-        assert codes(take_file(file, recipe)) == [[2, 4, 3]]
+        assert codes(take(file.read(["number"]), rules)) == [[2, 4, 3]]
+        assert codes(take_file(file, rules)) == [[2, 4, 3]]
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_compressed_files_and_odd_paths(tmp_path):
 def test_odd_csv_files_are_read_alike(tmp_path, text):
     path = tmp_path / "odd.csv"
     path.write_bytes(text.encode())
-    recipe = Recipe(codings={"number": CODINGS["number"]})
+    rules = IntakeRules(codings={"number": CODINGS["number"]})
     file = TableFile(path)
-    assert codes(take(file.read(["number"]), recipe)) == codes(take_file(file, recipe))
+    assert codes(take(file.read(["number"]), rules)) == codes(take_file(file, rules))
 
 
 STRAY = {
@@ -207,10 +207,10 @@ STRAY = {
 def test_mistakes_in_csv_files_are_refused_alike_and_by_line(tmp_path, engine, fault):
     path = tmp_path / "stray.csv"
     path.write_bytes(STRAY[fault].encode())
-    recipe = Recipe(codings={"number": CODINGS["number"]})
+    rules = IntakeRules(codings={"number": CODINGS["number"]})
     file = TableFile(path)
     with pytest.raises(DataError, match="cannot be read as CSV at line 3"):
-        take_file(file, recipe) if engine == "duckdb" else file.read(["number"])
+        take_file(file, rules) if engine == "duckdb" else file.read(["number"])
 
 
 @settings(
@@ -225,7 +225,7 @@ def test_whatever_is_written_both_engines_read_the_same_or_refuse(tmp_path, body
     path.write_bytes(end.join(["x,y", "b,b", body]).encode())
     file = TableFile(path)
     letters = Categories(values=("a", "b", " ", '"', ","), missing="code", outside="other")
-    recipe = Recipe(codings={"x": letters, "y": letters})
+    rules = IntakeRules(codings={"x": letters, "y": letters})
 
     def outcome(action):
         try:
@@ -233,8 +233,8 @@ def test_whatever_is_written_both_engines_read_the_same_or_refuse(tmp_path, body
         except DataError as failure:
             return str(failure)
 
-    assert outcome(lambda: take(file.read(["x", "y"]), recipe)) == outcome(
-        lambda: take_file(file, recipe)
+    assert outcome(lambda: take(file.read(["x", "y"]), rules)) == outcome(
+        lambda: take_file(file, rules)
     )
 
 
@@ -256,10 +256,10 @@ def test_a_damaged_archive_is_refused_in_words(tmp_path, engine, packer):
     packed = bytearray(packer.compress(f"number\n{lines}".encode()))
     packed[len(packed) // 2 :] = b"\xff" * 40
     path.write_bytes(packed)
-    recipe = Recipe(codings={"number": CODINGS["number"]})
+    rules = IntakeRules(codings={"number": CODINGS["number"]})
     file = TableFile(path)
     with pytest.raises(DataError, match="cannot be read as a CSV file"):
-        take_file(file, recipe) if engine == "duckdb" else file.read(["number"])
+        take_file(file, rules) if engine == "duckdb" else file.read(["number"])
 
 
 def chain(error: BaseException) -> str:
@@ -292,10 +292,10 @@ def chain(error: BaseException) -> str:
 def test_no_error_of_a_file_contains_a_value(tmp_path, text, engine):
     path = tmp_path / "bad.csv"
     path.write_bytes(text.encode("latin-1"))
-    recipe = Recipe(codings={"number": Numbers.equal(0, 1, 2)})
+    rules = IntakeRules(codings={"number": Numbers.equal(0, 1, 2)})
     file = TableFile(path)
     with pytest.raises(DataError) as caught:
-        take_file(file, recipe) if engine == "duckdb" else take(file.read(["number"]), recipe)
+        take_file(file, rules) if engine == "duckdb" else take(file.read(["number"]), rules)
     assert SECRET not in chain(caught.value)
     assert "row 2" in str(caught.value) or "line" in str(caught.value)
 
@@ -305,16 +305,16 @@ def test_no_error_of_a_query_contains_a_value():
 
     query = f"SELECT CAST(x AS DOUBLE) AS number FROM (VALUES ('{SECRET}')) t(x)"
     with pytest.raises(DataError) as caught:
-        take_relation(duckdb.sql(query), Recipe(codings={"number": Numbers.equal(0, 1, 2)}))
+        take_relation(duckdb.sql(query), IntakeRules(codings={"number": Numbers.equal(0, 1, 2)}))
     assert SECRET not in chain(caught.value)
 
 
 def test_a_query_has_no_first_rows_of_a_person():
     import duckdb
 
-    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
+    rules = IntakeRules(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
     with pytest.raises(ValueError, match="no fixed order"):
-        take_relation(duckdb.sql("SELECT 0.1 AS number, 'ann' AS person"), recipe)
+        take_relation(duckdb.sql("SELECT 0.1 AS number, 'ann' AS person"), rules)
 
 
 def test_a_relation_gives_the_same_codes_as_its_rows():
@@ -324,19 +324,17 @@ def test_a_relation_gives_the_same_codes_as_its_rows():
         "SELECT * FROM (VALUES (0.1::DOUBLE, 5::HUGEINT), ('nan'::DOUBLE, NULL), (NULL, -7)) "
         "t(number, whole)"
     )
-    recipe = Recipe(codings={name: CODINGS[name] for name in ("number", "whole")})
+    rules = IntakeRules(codings={name: CODINGS[name] for name in ("number", "whole")})
     rows = pl.DataFrame({"number": [0.1, math.nan, None], "whole": [5, None, -7]})
-    assert codes(take_relation(relation, recipe)) == codes(take(rows.to_dict(), recipe))
+    assert codes(take_relation(relation, rules)) == codes(take(rows.to_dict(), rules))
 
 
 def test_a_decimal_column_is_read_alike(tmp_path):
     frame = pl.DataFrame({"number": ["0.10", "0.30", None]}).cast(pl.Decimal(10, 2))
     frame.write_parquet(tmp_path / "d.parquet")
     file = TableFile(tmp_path / "d.parquet")
-    recipe = Recipe(codings={"number": CODINGS["number"]})
-    assert (
-        codes(take_file(file, recipe)) == codes(take(file.read(["number"]), recipe)) == [[2, 3, 4]]
-    )
+    rules = IntakeRules(codings={"number": CODINGS["number"]})
+    assert codes(take_file(file, rules)) == codes(take(file.read(["number"]), rules)) == [[2, 3, 4]]
 
 
 def test_unsigned_numbers_beyond_63_bits_are_read_alike(tmp_path):
@@ -344,10 +342,10 @@ def test_unsigned_numbers_beyond_63_bits_are_read_alike(tmp_path):
     frame = pl.DataFrame({"n": pl.Series([top, top - 1, 2**63], dtype=pl.UInt64)})
     frame.write_parquet(tmp_path / "u.parquet")
     frame.write_csv(tmp_path / "u.csv")
-    recipe = Recipe(codings={"n": Integers(low=2**63, high=top, bins=2**10)})
+    rules = IntakeRules(codings={"n": Integers(low=2**63, high=top, bins=2**10)})
     for name in ("u.parquet", "u.csv"):
         file = TableFile(tmp_path / name)
-        assert codes(take_file(file, recipe)) == codes(take(file.read(["n"]), recipe))
+        assert codes(take_file(file, rules)) == codes(take(file.read(["n"]), rules))
 
 
 def test_times_with_a_zone_are_read_alike(tmp_path):
@@ -356,8 +354,8 @@ def test_times_with_a_zone_are_read_alike(tmp_path):
     )
     pl.DataFrame({"day": times}).write_parquet(tmp_path / "z.parquet")
     file = TableFile(tmp_path / "z.parquet")
-    recipe = Recipe(codings={"day": Dates(low=date(1999, 12, 30), high=date(2000, 1, 9))})
-    assert codes(take_file(file, recipe)) == codes(take(file.read(["day"]), recipe))
+    rules = IntakeRules(codings={"day": Dates(low=date(1999, 12, 30), high=date(2000, 1, 9))})
+    assert codes(take_file(file, rules)) == codes(take(file.read(["day"]), rules))
 
 
 def test_the_snapshot_outlives_the_file_and_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -365,8 +363,8 @@ def test_the_snapshot_outlives_the_file_and_leaves_nothing_behind(tmp_path, monk
     (tmp_path / "temporary").mkdir()
     path = tmp_path / "t.csv"
     path.write_text("number,person\n0.2,ann\n0.9,ann\n")
-    recipe = Recipe(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
-    taken = take_file(TableFile(path), recipe)
+    rules = IntakeRules(codings={"number": CODINGS["number"]}, person="person", max_rows=1)
+    taken = take_file(TableFile(path), rules)
     path.unlink()
     kept = [p for p in (tmp_path / "temporary").rglob("*") if p.is_file()]
     assert [p.suffix for p in kept] == [".codes"]
@@ -389,13 +387,15 @@ def wide_file(tmp_path, columns):
 def test_time_grows_with_unused_columns_no_faster_than_they_do(tmp_path, wished):
     def seconds(columns):
         file = wide_file(tmp_path, columns)
-        recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+        rules = IntakeRules(
+            codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)}
+        )
         begun = time.process_time()
-        recipe.check_names(file.names())
+        rules.check_names(file.names())
         if wished == "duckdb":
-            taken = take_file(file, recipe)
+            taken = take_file(file, rules)
         else:
-            taken = take(file.read(recipe.needed), recipe)
+            taken = take(file.read(rules.needed), rules)
         assert taken.table.rows == 3
         return time.process_time() - begun
 
@@ -411,10 +411,10 @@ def test_nothing_of_a_file_stays_on_disk_when_it_is_refused(tmp_path, monkeypatc
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     place = tmp_path / "secret.csv.xz"
     place.write_bytes(lzma.compress(b"number,x\nsecret,1\n"))
-    recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+    rules = IntakeRules(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
     # The error is kept, as in a notebook, and with it everything its frames hold.
     with pytest.raises(DataError) as refusal:
-        take_file(TableFile(place), recipe)
+        take_file(TableFile(place), rules)
     assert refusal.value.problems and list(temporary.rglob("*")) == []
 
 
@@ -424,7 +424,7 @@ def test_an_unpacked_copy_goes_when_it_was_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     place = tmp_path / "good.csv.xz"
     place.write_bytes(lzma.compress(b"number,x\n0.5,1\n"))
-    recipe = Recipe(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
-    taken = take_file(TableFile(place), recipe)
+    rules = IntakeRules(codings={"number": Numbers(edges=(0.0, 1.0)), "x": Integers(low=0, high=9)})
+    taken = take_file(TableFile(place), rules)
     assert taken.table.rows == 1
     assert [file.suffix for file in temporary.rglob("*") if file.is_file()] == [".codes"] * 2

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engines import PointCounts, point_intake
-from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
+from sfumato.engines.memory_points import MemoryPoints, MortonOrder, turns
 from sfumato.engines.point_intake import sort_keys
 
 
@@ -56,13 +56,13 @@ def test_points_off_the_grid_are_refused_without_their_place():
 
 
 @pytest.mark.parametrize("dimensions", range(1, 17))
-def test_weaving_keeps_every_bit_of_every_axis(dimensions):
+def test_the_morton_order_keeps_every_bit_of_every_axis(dimensions):
     bits = min(32, 64 // dimensions)
-    weaving = Weaving(dimensions, turns(dimensions, bits))
+    morton = MortonOrder(dimensions, turns(dimensions, bits))
     grid = np.random.default_rng(dimensions).integers(0, 2**bits, (dimensions, 300))
     grid[:, 0], grid[:, 1] = 0, 2**bits - 1
-    keys = weaving.keys(list(grid))
-    assert (weaving.coordinates(keys) == grid.astype(np.uint64)).all()
+    keys = morton.keys(list(grid))
+    assert (morton.coordinates(keys) == grid.astype(np.uint64)).all()
     assert keys[0] == 0
     assert int(keys[1]) == 2 ** (dimensions * bits) - 1
 
@@ -168,13 +168,13 @@ def test_no_piece_is_much_longer_than_a_run_however_skewed_the_keys_are(monkeypa
 
 
 def test_keys_of_a_file_stay_in_the_file():
-    weaving = Weaving(2, turns(2))
+    morton = MortonOrder(2, turns(2))
     points = np.random.default_rng(4).integers(0, 2**32, (5000, 2))
-    keys = sort_keys([weaving.keys(list(points.T))])
-    engine = MemoryPoints.of_keys(keys, weaving)
+    keys = sort_keys([morton.keys(list(points.T))])
+    engine = MemoryPoints.of_keys(keys, morton)
     assert np.shares_memory(engine.keys, keys)
     memory = MemoryPoints(points, turns(2))
-    assert not np.shares_memory(MemoryPoints.of_keys(memory.keys, weaving).keys, memory.keys)
+    assert not np.shares_memory(MemoryPoints.of_keys(memory.keys, morton).keys, memory.keys)
     assert (engine.histogram((9, 7)) == memory.histogram((9, 7))).all()
     assert (engine.cells(np.arange(64), 6) == memory.cells(np.arange(64), 6)).all()
     with pytest.raises(ValueError, match="read-only"):

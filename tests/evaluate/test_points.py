@@ -16,7 +16,7 @@ def test_boxes_are_counted_as_by_looking_at_every_point(dimensions):
     public = points.public
     generator = np.random.default_rng(2)
     boxes = np.concatenate([random_boxes(public, share, 30, generator) for share in SIZES.values()])
-    grid = public.weaving.coordinates(points.counts.keys).astype(np.int64).T
+    grid = public.morton.coordinates(points.counts.keys).astype(np.int64).T
     inside = (grid >= boxes[:, None, :, 0]) & (grid < boxes[:, None, :, 1])
     assert count_points(points, boxes).tolist() == inside.all(axis=2).sum(axis=1).tolist()
 

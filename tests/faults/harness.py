@@ -332,7 +332,7 @@ def _sync_nothing(folder: Path) -> None:
     """Leave names to the disk."""
 
 
-def _name_first(self: unsaved.Reserve, *arguments: object) -> unsaved.Kept:
+def _name_first(self: unsaved.Reserve, *arguments: object) -> unsaved.UnsavedRelease:
     """Keep a transcript without syncing it."""
     real, os.fsync = os.fsync, lambda descriptor: None
     try:

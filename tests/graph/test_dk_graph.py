@@ -14,9 +14,9 @@ from sfumato.audit import Pair, examine
 from sfumato.data.graph import GraphPublic, read_graph
 from sfumato.graph.dk_graph import DKGraph
 from sfumato.graph.dk_series import degree_counts, joint_degrees
-from sfumato.privacy.accounts import check_accounts
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import ApproxDP, PureDP
+from sfumato.privacy.loss_check import check_accounts
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.saved import load, verify
 from tests.graph.graphs import graph

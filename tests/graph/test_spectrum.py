@@ -450,7 +450,7 @@ def test_any_eigenvectors_of_a_multiple_eigenvalue_will_do(mechanism, monkeypatc
         vectors = np.zeros((12, 2))
         vectors[first, 0] = vectors[second, 1] = math.sqrt(0.5)
         monkeypatch.setattr(eigen, "_dense", lambda matrix, k: (np.ones(2), vectors))
-        return door.follow(method, made.public, made.transcript).files()
+        return door.rebuild_from_transcript(method, made.public, made.transcript).files()
 
     for first in ([0, 1], [10, 11]):
         assert made.agrees(rebuilt(first, [2, 3]))

@@ -10,7 +10,7 @@ import pytest
 from sfumato import noise
 from sfumato.local import MultiResponse, RandomizedResponse, RecordTally, SubsetSelection
 from sfumato.local.client_data import OwnRecord, OwnRecords, RecordPublic, RecordsPublic
-from sfumato.local.several import best_kind, best_sharing, mean_variances
+from sfumato.local.multi_response import best_kind, best_sharing, mean_variances
 from sfumato.mechanisms.local_response import LocalResponse
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.mechanisms.randomized import Randomized
@@ -149,7 +149,7 @@ def drawn(method, codes, seed):
     own = method.own(codes)
     with noise.seeded(seed):
         transcript = door.run(method, own, Sampler())
-    return door.follow(method, own.public, transcript)
+    return door.rebuild_from_transcript(method, own.public, transcript)
 
 
 @pytest.fixture(scope="module")

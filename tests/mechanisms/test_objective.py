@@ -124,13 +124,13 @@ class TestCalibration:
     def test_the_published_way_is_noisier_at_a_larger_epsilon(self, epsilon, published, larger):
         # C = 1 and h = 1/2: nΛ = 1 and c = 1, so that the curvature is taken to cost ln 4.
         loss = Fraction(epsilon)
-        assert float(effective(loss, ONE, ONE, "published")[1]) == pytest.approx(published)
+        assert float(effective(loss, ONE, ONE, "paper")[1]) == pytest.approx(published)
         assert float(effective(loss, ONE, ONE, "larger")[1]) == pytest.approx(larger)
         assert float(effective(loss, ONE, ONE)[1]) >= 0.875 * float(loss) * (1 - 1e-9)
 
     def test_raised_strength_makes_the_published_curvature_cost_half(self):
         for epsilon in ("0.1", "0.8"):
-            strength, noise_share = effective(Fraction(epsilon), ONE, ONE, "published")
+            strength, noise_share = effective(Fraction(epsilon), ONE, ONE, "paper")
             assert noise_share == Fraction(epsilon) / 2
             assert 2 * math.log1p(1 / float(strength)) == pytest.approx(float(epsilon) / 2)
 
@@ -145,7 +145,7 @@ class TestCalibration:
     @given(
         st.fractions(Fraction(1, 10**6), 50),
         st.fractions(Fraction(1, 1000), 1000),
-        st.sampled_from(["tight", "larger", "published"]),
+        st.sampled_from(["tight", "larger", "paper"]),
     )
     def test_the_price_is_within_the_loss_and_read_off_the_signature(self, loss, strength, how):
         primitive = calibrate(3, loss, strength, Relation.ADD_REMOVE, calibration=how)

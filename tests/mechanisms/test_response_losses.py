@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato import noise
+from sfumato.local.multi_response import MultiResponse
 from sfumato.local.randomized import RandomizedResponse
-from sfumato.local.several import MultiResponse
 from sfumato.mechanisms.bit_response import RandomizedBits
 from sfumato.mechanisms.local_hadamard import HadamardResponseLaw
 from sfumato.mechanisms.local_hash import HashResponse

@@ -10,7 +10,6 @@ import pytest
 from sfumato.mechanisms.gaussian import GaussianNoise
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.noise import seeded
-from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts
 from sfumato.privacy.budget import (
     _KEY,
     Budget,
@@ -22,6 +21,7 @@ from sfumato.privacy.budget import (
 )
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
+from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts
 from sfumato.privacy.transcript import Entry, Slice, Transcript
 from tests.privacy.toy import TallyPublic
 

@@ -18,7 +18,7 @@ def guarantee(loss=None, **options):
 
 def test_words_give_the_odds_rounded_up():
     # e^0.2 = 1.2214…, so 1.22 would be too little.
-    assert "factor of at most 1.23 (ε = 0.2)" in guarantee(PureDP(0.2)).words()
+    assert "at most a factor of 1.23 (ε = 0.2)" in guarantee(PureDP(0.2)).words()
     assert float("1.23") > math.exp(0.2)
 
 
@@ -28,11 +28,11 @@ def test_a_huge_epsilon_is_called_what_it_is(epsilon):
 
 
 def test_words_tell_the_chance_of_failure():
-    assert "and a further 1e-9 at most" in guarantee(ApproxDP(1, "1e-9")).words()
+    assert "and an additional 1e-9" in guarantee(ApproxDP(1, "1e-9")).words()
 
 
 def test_rho_is_translated_into_odds():
-    assert "factor of at most" in guarantee(ZCDP("1/100")).words()
+    assert "at most a factor of" in guarantee(ZCDP("1/100")).words()
 
 
 def test_words_tell_what_is_left_out_and_how_many_records_count():

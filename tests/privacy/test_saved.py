@@ -1,6 +1,10 @@
 import json
+import subprocess
+import sys
+import zipfile
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +68,59 @@ def test_every_changed_byte_is_caught(folder):
             assert caught, f"byte {position} of {place.name}"
         place.write_bytes(original)
     assert verify(folder).passed
+
+
+class TestFormerWords:
+    """Folders saved before sentences and values of parameters were reworded (former.zip)."""
+
+    @pytest.fixture
+    def former(self, tmp_path):
+        with zipfile.ZipFile(Path(__file__).with_name("former.zip")) as packed:
+            packed.extractall(tmp_path)
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("name", "once"),
+        [
+            ("independent", "Whatever is done with this release, having one row's data"),
+            ("adassp", "A rule that guesses"),
+            ("collection", "of which every pair was told"),
+        ],
+    )
+    def test_they_verify_and_load(self, former, name, once):
+        assert once in " ".join((former / name / "README.txt").read_text("utf-8").split())
+        verified = verify(former / name)
+        assert verified, str(verified)
+        assert once not in load(former / name).words()
+
+    def test_a_former_value_is_read_and_a_former_claim_is_not_repeated(self, former):
+        assert load(former / "adassp").provenance.method.variant == "paper"
+        shown = str(load(former / "collection").guarantee)
+        assert shown.startswith("claimed, not proved: ε = 3 for any one edge")
+
+    def test_what_a_paper_printed_verifies_in_a_process_that_has_not_made_it(self, former):
+        code = "import sys, sfumato as sf; v = sf.verify(sys.argv[1]); print(v); sys.exit(not v)"
+        place = str(former / "collection")
+        done = subprocess.run([sys.executable, "-c", code, place], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            # In neither wording, and a mixture of both.
+            ("Counted were", "Measured were"),
+            ("made-up rows in the columns", "synthetic rows with the columns"),
+        ],
+    )
+    def test_no_other_word_passes(self, former, before, after):
+        folder = former / "independent"
+        text = (folder / "README.txt").read_text("utf-8")
+        assert before in text
+        (folder / "README.txt").write_text(text.replace(before, after), "utf-8")
+        document = json.loads((folder / "certificate.json").read_text("utf-8"))
+        document["files"]["README.txt"] = digest((folder / "README.txt").read_bytes())
+        reseal(folder, document)
+        assert "does not match such a release" in str(verify(folder))
 
 
 def test_a_missing_or_added_file_is_caught(folder):
@@ -352,12 +409,16 @@ def folder_of(files):
 def test_what_a_primitive_cannot_say_does_not_follow(output, found):
     method, public = NoisyTally(epsilon=1), TallyPublic(3)
     honest = method.release(Tally([0], public)).transcript
-    door.follow(method, public, honest)
+    door.rebuild_from_transcript(method, public, honest)
     (entry,) = honest
     with pytest.raises(DoesNotFollow, match=found):
-        door.follow(method, public, Transcript((replace(entry, outputs=(output,)),)))
+        door.rebuild_from_transcript(
+            method, public, Transcript((replace(entry, outputs=(output,)),))
+        )
     with pytest.raises(DoesNotFollow, match="2 outputs"):
-        door.follow(method, public, Transcript((replace(entry, outputs=entry.outputs * 2),)))
+        door.rebuild_from_transcript(
+            method, public, Transcript((replace(entry, outputs=entry.outputs * 2),))
+        )
 
 
 def test_every_primitive_declares_what_it_may_say():

@@ -176,7 +176,7 @@ def test_a_session_has_numbered_labels_and_is_neither_run_nor_released_at_once()
     (entry,) = transcript
     moved = Transcript((replace(entry, label="1 1"),), transcript.slices)
     with pytest.raises(DoesNotFollow, match=r"^'1 1' is not the label of question 0$"):
-        door.follow(method, public, moved)
+        door.rebuild_from_transcript(method, public, moved)
     for call in (method.release, lambda data: method.program(data.public, None)):
         with pytest.raises(TypeError, match=r"^Asker answers questions; call open, then ask$"):
             call(data)

@@ -11,11 +11,11 @@ import zipfile
 import pytest
 
 from sfumato.privacy import door, durable, saved
-from sfumato.privacy.accounts import BooksDoNotAdd
 from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
 from sfumato.privacy.loss import PureDP
+from sfumato.privacy.loss_check import BooksDoNotAdd
 from sfumato.privacy.saved import all_files, verify
-from sfumato.privacy.unsaved import Kept, folder_of
+from sfumato.privacy.unsaved import UnsavedRelease, folder_of
 from tests.privacy.toy import Asker, NoisyTally, Tally, TallyPublic
 
 
@@ -51,7 +51,7 @@ def test_a_recovered_release_is_what_would_have_been_saved(data, ledger, tmp_pat
 
 def test_saving_removes_what_was_kept(data, ledger, tmp_path):
     release = NoisyTally(epsilon=1).release(data, ledger=ledger)
-    assert Kept(ledger.path, 1).file.exists()
+    assert UnsavedRelease(ledger.path, 1).file.exists()
     release.save(tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "tally.ledger"]
     release.save(tmp_path / "twice")
@@ -101,7 +101,7 @@ def test_what_is_kept_is_for_its_owner_alone(data, ledger, umask):
 def test_what_is_kept_holds_what_a_release_is_built_from_and_nothing_else(data, ledger):
     release = NoisyTally(epsilon=1).release(data, ledger=ledger)
     secret, fingerprint = ledger._store.secret(), ledger._account.fingerprint
-    with zipfile.ZipFile(Kept(ledger.path, 1).file) as packed:
+    with zipfile.ZipFile(UnsavedRelease(ledger.path, 1).file) as packed:
         assert packed.namelist() == [
             "release.json", "public.json", "transcript.json", "transcript.npz",
         ]  # fmt: skip
@@ -133,10 +133,10 @@ def test_a_release_that_could_not_be_built_can_be_built_later(data, ledger, tmp_
         calls.append(1)
         if len(calls) == 2:  # The first is the trial.
             raise KeyboardInterrupt
-        return follow(method, public, transcript)
+        return rebuild_from_transcript(method, public, transcript)
 
-    follow = door.follow
-    monkeypatch.setattr(door, "follow", interrupted)
+    rebuild_from_transcript = door.rebuild_from_transcript
+    monkeypatch.setattr(door, "rebuild_from_transcript", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         NoisyTally(epsilon=1).release(data, ledger=ledger)
     assert "not lost" in caught.value.__notes__[0]
@@ -200,7 +200,7 @@ def test_what_nobody_wants_can_be_discarded_and_stays_spent(data, ledger):
 @pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
 def test_a_damaged_file_is_refused(data, ledger, damage):
     NoisyTally(epsilon=1).release(data, ledger=ledger)
-    file = Kept(ledger.path, 1).file
+    file = UnsavedRelease(ledger.path, 1).file
     whole = file.read_bytes()
     place = whole.index(b'"outputs"')
     spoilt = {
@@ -215,7 +215,7 @@ def test_a_damaged_file_is_refused(data, ledger, damage):
 
 def test_a_file_that_unpacks_to_more_than_it_has_is_refused(data, ledger, monkeypatch):
     NoisyTally(epsilon=1).release(data, ledger=ledger)
-    file = Kept(ledger.path, 1).file
+    file = UnsavedRelease(ledger.path, 1).file
     with monkeypatch.context() as patch:
         patch.setattr("sfumato.privacy.unsaved.LARGEST_BYTES", 10)
         with pytest.raises(LedgerError, match="is damaged"):
@@ -263,7 +263,7 @@ def test_an_entry_that_ended_with_another_transcript_is_not_recovered(data, ledg
 def test_a_file_that_another_entry_paid_for_is_refused(data, ledger):
     for _ in range(2):
         NoisyTally(epsilon=1).release(data, ledger=ledger)
-    os.replace(Kept(ledger.path, 2).file, Kept(ledger.path, 1).file)
+    os.replace(UnsavedRelease(ledger.path, 2).file, UnsavedRelease(ledger.path, 1).file)
     with pytest.raises(LedgerError, match="does not belong to entry 1"):
         ledger.recover(1)
 

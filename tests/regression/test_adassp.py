@@ -192,20 +192,20 @@ def test_a_delta_is_asked_for_before_anything_is_spent():
             estimator.check(pure)
 
 
-def test_the_published_variant_draws_more_noise_and_is_refused_where_it_would_spend_more():
-    published = {**DECLARED, "delta": "1e-6", "variant": "published"}
+def test_the_paper_variant_draws_more_noise_and_is_refused_where_it_would_spend_more():
+    paper = {**DECLARED, "delta": "1e-6", "variant": "paper"}
     data = made.table(made.made(40))
-    method = AdaSSP(epsilon=1, **published)
+    method = AdaSSP(epsilon=1, **paper)
     (step,) = [s for s in method.plan(data.public).steps if "sums" in s.what]
     # √ln(6/δ)/(ε/3).
     assert step.figures["margin"] == pytest.approx(11.85, rel=1e-3)
-    tight = AdaSSP(epsilon=1, **{**published, "variant": "tight"})
+    tight = AdaSSP(epsilon=1, **{**paper, "variant": "tight"})
     (better,) = [s for s in tight.plan(data.public).steps if "sums" in s.what]
     assert better.figures["margin"] < 0.6 * step.figures["margin"]
     with noise.seeded(1):
         assert np.isfinite(method.release(data).weights).all()
     with pytest.raises(ValueError, match="exceeds this epsilon"):
-        AdaSSP(epsilon=200, **published).plan(data.public)
+        AdaSSP(epsilon=200, **paper).plan(data.public)
     with pytest.raises(ValueError, match="is for add/remove"):
         method.plan(made.table(made.made(4), relation="replace_one").public)
 

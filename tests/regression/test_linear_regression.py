@@ -116,7 +116,7 @@ def test_the_choice_follows_the_public_size():
 def test_a_plan_says_what_was_chosen_and_when_a_delta_does_harm():
     public = large(500, relation="replace_one").public
     words = str(LinearRegression(epsilon=1, target="cost").plan(public))
-    assert "Chosen on made-up tables of about 512 records" in words and "without noise" in words
+    assert "Chosen on synthetic tables of about 512 records" in words and "without noise" in words
     unknown = large(500).public
     assert "counted first" in str(LinearRegression(epsilon=1, target="cost").plan(unknown))
     small = LinearRegression(epsilon="0.001", target="cost").plan(public)

@@ -98,7 +98,7 @@ def test_an_offset_is_published_where_there_is_no_intercept():
     assert f'{OFFSET},"",0.25' in without.files()["weights.csv"].decode()
     assert OFFSET not in within.files()["weights.csv"].decode()
     assert without.agrees(without.files()) and not without.agrees(within.files())
-    assert "A rule that guesses cost" in without.words()
+    assert "A model that predicts cost" in without.words()
 
 
 def test_a_release_without_intercept_is_saved_and_read(tmp_path):

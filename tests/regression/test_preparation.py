@@ -111,7 +111,7 @@ def test_a_rule_is_made_of_what_was_said():
 
 
 def test_a_gaussian_budget_pays_for_everything():
-    from sfumato.privacy.accounts import check_accounts
+    from sfumato.privacy.loss_check import check_accounts
 
     class Delta(KNormRegression):
         """K-norm noise from a Gaussian slice."""

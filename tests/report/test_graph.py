@@ -15,7 +15,7 @@ def graph():
 @pytest.mark.parametrize(
     ("method", "headings"),
     [
-        (sf.SubgraphCount(epsilon=1), ("The number", "cannot be told")),
+        (sf.SubgraphCount(epsilon=1), ("The number", "so it is private and not released")),
         (sf.SubgraphCount(epsilon=1, mechanism="laplace"), ("margin of the triangles",)),
         (sf.DegreeSequence(epsilon=1), ("The degrees", "histogram.csv", "three quarters")),
         (sf.GraphSummary(epsilon=1), ("The counts", "The degrees", "with a common neighbour")),

@@ -17,7 +17,10 @@ def graph():
 @pytest.mark.parametrize(
     ("method", "told"),
     [
-        (sf.DKGraph(epsilon=2, order=1), ("stand for nobody", "moved, so that there is such")),
+        (
+            sf.DKGraph(epsilon=2, order=1),
+            ("do not correspond to those", "moved, so that there is such"),
+        ),
         (sf.DKGraph(epsilon=2), ("The graph", "edges.csv")),
         (sf.KroneckerGraph(epsilon=2), ("Kronecker", "triangles")),
     ],

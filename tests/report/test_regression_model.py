@@ -38,7 +38,7 @@ def test_a_page_of_a_regression(options, told, strange, tmp_path):
     release.save(tmp_path / "o")
     page = sf.save_report(tmp_path / "o").read_text(encoding="utf-8")
     text = words(page)
-    headings = ("The model", "How a prediction comes about", "How to use it", "What was declared")
+    headings = ("The model", "How a prediction is computed", "How to use it", "What was declared")
     for heading in (*headings, *told, "<b>age</b>", "(constant)"):
         assert heading in text
     assert not {"b", "script"} & set(outline(page).tags)

@@ -19,7 +19,7 @@ def test_the_page_shows_contexts_strings_files_and_the_alphabet(sequences, tmp_p
     page = sf.save_report(tmp_path / "o").read_text(encoding="utf-8")
     text = words(page)
     assert release.words() in text
-    for heading in ("What follows what", "The most frequent strings", "How to use it"):
+    for heading in ("Symbols after each context", "The most frequent strings", "How to use it"):
         assert heading in text
     assert f"about {release.total:,.0f}" in text
     string, count = release.top(1)[0]

@@ -16,7 +16,7 @@ def graph():
     ("expression", "told"),
     [
         ("mean_degree", ("standard error", "two times in three", "edges")),
-        ("3 * triangles / wedges", ("cannot be told", "triangles", "wedges")),
+        ("3 * triangles / wedges", ("so it is private and not released", "triangles", "wedges")),
         ("degrees / mean_degree", ("the largest first", "5 numbers, in statistic.json")),
         ("degree('<i>') - degree('a & b')", ("standard error", "degree('a & b')")),
     ],

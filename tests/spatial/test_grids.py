@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato import noise
 from sfumato.data.points import Points
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.spatial.grid_cells import GridCells
@@ -270,7 +270,7 @@ def test_a_transcript_of_another_grid_is_refused():
     data = points(made(20))
     release = UniformGrid(epsilon=1, cells=3).release(data)
     with pytest.raises(DoesNotFollow, match="measures 'cells' otherwise"):
-        follow(UniformGrid(epsilon=1, cells=4), data.public, release.transcript)
+        rebuild_from_transcript(UniformGrid(epsilon=1, cells=4), data.public, release.transcript)
 
 
 def test_noise_on_cells_has_the_stated_size():

@@ -5,7 +5,7 @@ from sfumato import noise
 from sfumato.data.points import Points
 from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.privtree import TreeSplits
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.saved import load, verify
@@ -209,7 +209,9 @@ def test_counts_that_are_kept_are_not_negative_and_add_up():
 def test_another_tree_than_the_transcripts_is_refused(tmp_path):
     release = PrivTree(epsilon=1).release(points(made(50)))
     with pytest.raises(DoesNotFollow, match="measures 'splits' otherwise"):
-        follow(PrivTree(epsilon=1, threshold=3), release.public, release.transcript)
+        rebuild_from_transcript(
+            PrivTree(epsilon=1, threshold=3), release.public, release.transcript
+        )
 
 
 def test_a_saved_tree_says_the_same(tmp_path):

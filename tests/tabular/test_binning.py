@@ -14,7 +14,7 @@ from sfumato.data.table import TablePublic
 from sfumato.engines.coding import Categories, Integers
 from sfumato.engines.memory import CodeTable
 from sfumato.mechanisms.privtree import TreeSplits
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.program import DoesNotFollow, Start
@@ -294,13 +294,15 @@ def test_bins_are_public_facts_of_the_transcript():
     data = table(made(200))
     method = sf.Independent(epsilon=2, binner="privtree")
     release = method.release(data)
-    again = follow(method, data.public, release.transcript)
+    again = rebuild_from_transcript(method, data.public, release.transcript)
     np.testing.assert_array_equal(again.model.bins[0].groups, release.model.bins[0].groups)
     other = Transcript(release.transcript.entries[1:], release.transcript.slices)
     with pytest.raises(DoesNotFollow):
-        follow(method, data.public, other)
+        rebuild_from_transcript(method, data.public, other)
     with pytest.raises(DoesNotFollow):
-        follow(sf.Independent(epsilon=3, binner="privtree"), data.public, release.transcript)
+        rebuild_from_transcript(
+            sf.Independent(epsilon=3, binner="privtree"), data.public, release.transcript
+        )
 
 
 def test_every_record_moves_one_path_and_every_column_pays():

@@ -250,7 +250,7 @@ def learnable(rows, **options):
     [
         (PrivateERM(epsilon=50, **LEFT), 0.13),
         (PrivateERM(epsilon=50, **LEFT, tune=["0.001", 1]), 0.13),
-        (PrivateERM(epsilon=50, **LEFT, variant="published"), 0.13),
+        (PrivateERM(epsilon=50, **LEFT, variant="paper"), 0.13),
         (PrivGene(epsilon=50, **LEFT), 0.13),
         (Majority(epsilon=50, **LEFT), 0.6),
     ],

@@ -9,7 +9,7 @@ from sfumato.audit import Pair, examine
 from sfumato.data.schema import Schema
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import Choose
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.program import DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.tabular.counting_method import TOTAL
@@ -160,7 +160,7 @@ def test_a_wrong_candidate_in_a_transcript_is_refused():
     release = MWEM(epsilon=1, rounds=1).release(tables.table(tables.made(20)))
     method = MWEM(epsilon=1, rounds=2)
     with pytest.raises(DoesNotFollow):
-        follow(method, release.public, release.transcript)
+        rebuild_from_transcript(method, release.public, release.transcript)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])

@@ -14,7 +14,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import Table, TablePublic
 from sfumato.mechanisms.choose import Choose
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.guarantee import Basis
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
@@ -612,7 +612,7 @@ def test_a_transcript_of_another_method_is_refused():
     data = binary(correlated(40))
     release = PrivBayes(epsilon=1, degree=1).release(data)
     with pytest.raises(DoesNotFollow):
-        follow(PrivBayes(epsilon=1, degree=2), data.public, release.transcript)
+        rebuild_from_transcript(PrivBayes(epsilon=1, degree=2), data.public, release.transcript)
 
 
 def test_the_plan_tells_sizes_noise_and_errors():

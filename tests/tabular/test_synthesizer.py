@@ -14,7 +14,7 @@ from sfumato import noise
 from sfumato.audit import Pair, examine
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.graphical import GraphicalModel
-from sfumato.privacy.door import follow
+from sfumato.privacy.door import rebuild_from_transcript
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.program import Ask, DoesNotFollow
@@ -22,7 +22,7 @@ from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
-from sfumato.tabular.growth import LARGEST, Growth, one_way_counts
+from sfumato.tabular.growing_model import LARGEST, GrowingModel, one_way_counts
 from sfumato.tabular.one_way import shares_by_size
 from sfumato.tabular.queries import FARTHEST, GRID, Distances
 from sfumato.tabular.synthesizer import rounds_for
@@ -259,10 +259,10 @@ def test_a_transcript_of_another_method_is_refused():
     data = correlated()
     transcript = sf.Synthesizer(epsilon=1, rounds=2).release(data).transcript
     with pytest.raises(DoesNotFollow):
-        follow(sf.Synthesizer(epsilon=1, rounds=3), data.public, transcript)
+        rebuild_from_transcript(sf.Synthesizer(epsilon=1, rounds=3), data.public, transcript)
     longer = Transcript((*transcript.entries, *_renamed(transcript.entries[:1])))
     with pytest.raises(DoesNotFollow, match="is not one of the method"):
-        follow(sf.Synthesizer(epsilon=1, rounds=2), data.public, longer)
+        rebuild_from_transcript(sf.Synthesizer(epsilon=1, rounds=2), data.public, longer)
 
 
 def _renamed(entries):
@@ -273,7 +273,7 @@ def test_a_release_rebuilt_from_its_transcript_is_the_same():
     data = correlated()
     method = sf.Synthesizer(epsilon=1)
     release = method.release(data)
-    again = follow(method, data.public, release.transcript)
+    again = rebuild_from_transcript(method, data.public, release.transcript)
     for mine, theirs in zip(release.model.graph.tables, again.model.graph.tables, strict=True):
         assert np.array_equal(mine, theirs)
 
@@ -335,7 +335,7 @@ def test_a_choice_of_what_was_not_offered_is_refused():
             for entry in transcript
         )
         with pytest.raises(DoesNotFollow, match="the output of 'choice 1' is impossible"):
-            follow(method, data.public, Transcript(entries))
+            rebuild_from_transcript(method, data.public, Transcript(entries))
 
 
 def test_no_rows_that_are_public_stay_no_rows():
@@ -366,15 +366,15 @@ def test_replay_catches_a_number_of_rounds_read_off_the_data():
 def test_no_fit_makes_a_score_overflow(monkeypatch, said):
     """Scores are whole numbers that one record moves by its grid steps, whatever a fit came to."""
     public = tables.table([]).public
-    growth = Growth(public, PureDP(1), Relation.ADD_REMOVE)
-    for asked in one_way_counts(growth, range(len(public.sizes)), Fraction(1)):
-        growth.learn(asked, np.full(asked.shape, 2**40))
+    growing = GrowingModel(public, PureDP(1), Relation.ADD_REMOVE)
+    for asked in one_way_counts(growing, range(len(public.sizes)), Fraction(1)):
+        growing.learn(asked, np.full(asked.shape, 2**40))
     monkeypatch.setattr(GraphicalModel, "joint", lambda model: np.full(public.sizes, said))
     pool = candidate_pool(public.sizes, 100, most_sets=20, most_cells=10_000)
-    expected = growth.estimates(pool)
+    expected = growing.estimates(pool)
     assert expected.min() >= 0 and expected.max() <= GRID * LARGEST
     budget = SimpleNamespace(take=lambda loss, label: None)
-    ask = growth.choose(budget, 1, pool, np.arange(len(pool.sets)), Fraction(1)).query
+    ask = growing.choose(budget, 1, pool, np.arange(len(pool.sets)), Fraction(1)).query
     counts = np.full(int(pool.starts[-1]), 5, dtype=np.int64)
     more = counts.copy()
     more[pool.starts[:-1]] += 1

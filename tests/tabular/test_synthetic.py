@@ -193,7 +193,7 @@ def test_the_network_is_published_with_one_line_a_part(release):
 def test_the_words_say_what_was_measured_and_which_columns_are_joined(release):
     words = release.words()
     assert "24 cells" in words and "colour × size × left" in words
-    assert f"{release.rows:,} made-up rows" in words
+    assert f"{release.rows:,} rows with" in words
     directed = synthetic(network=CHAIN).words()
     assert "size given colour; left given size, colour" in directed
     assert "no column depends on another" in synthetic(network=ALONE).words()
@@ -208,12 +208,12 @@ def test_the_words_name_what_was_counted_together_and_what_stands_alone():
     ]
     made = synthetic(network=everything, measured=measured)
     words = made.words()
-    assert "Kept together: colour × size. left stands alone: in these rows it goes with" in words
+    assert "Modelled jointly: colour × size. left is outside the model" in words
     assert "no one row changes it by much" in words and "recognised" not in words
     assert made.together == (Part((0, 1), (0, 0)),) and made.alone == (2,)
     assert synthetic(network=CHAIN).alone == ()
     child = Network(True, (Part((1,), (0,)), Part((0,), (0,)), Part((2, 1), (0, 0))))
-    assert "left given size. colour stands alone" in synthetic(network=child).words()
+    assert "left given size. colour is outside the model" in synthetic(network=child).words()
 
 
 def test_the_words_name_a_few_groups_and_count_the_others():
@@ -229,9 +229,9 @@ def test_the_words_name_a_few_groups_and_count_the_others():
         return SyntheticTable(public, Paired(), 10.0, measured).words()
 
     assert "c0 × c6, and 1 more such group (network.json lists all)." in words(7)
-    assert "and 2 more such groups (" in words(8) and "c9 and c10 stand alone" in words(8)
-    assert "c5, c6, c7, c8, c9 and c10 stand alone: in these rows they go" in words(4)
-    assert "c4, c5, c6, c7, c8, c9 and 1 more column stand alone" in words(3)
+    assert "and 2 more such groups (" in words(8) and "c9 and c10 are outside the model" in words(8)
+    assert "c5, c6, c7, c8, c9 and c10 are outside the model: in these" in words(4)
+    assert "c4, c5, c6, c7, c8, c9 and 1 more column are outside the model" in words(3)
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_the_words_name_a_few_groups_and_count_the_others():
 def test_the_words_say_how_rows_are_unlike_true_ones(columns, spread):
     public = TablePublic.of(sf.Schema.from_dict(columns))
     words = SyntheticTable(public, FixedModel(np.ones(public.sizes)), 10.0).words()
-    assert words.endswith(f". {spread}Combinations of values that cannot occur in truth may "
-                          "occur in these rows.")  # fmt: skip
+    assert words.endswith(f". {spread}These rows may contain combinations of values that are "
+                          "impossible in reality.")  # fmt: skip
     assert ("within their bins" in words) == bool(spread)
 
 
@@ -327,6 +327,11 @@ def test_boxes_are_pushed_apart():
 
 def test_the_release_gets_a_page_of_its_own(release, tmp_path):
     page = Path(sf.save_report(release, tmp_path / "page.html")).read_text(encoding="utf-8")
-    for words in ("How to use it", "What the model joins", "What was counted", "Each row is made"):
+    for words in (
+        "How to use it",
+        "Connections in the model",
+        "The measured tables",
+        "Each row is synthetic",
+    ):
         assert words in page
     assert "A release of a synthetic table" in page

@@ -1,13 +1,16 @@
 """Pairs of neighbouring data on which promises are tried: the nastiest that are known.
 
-Each kind of data registers how its pairs are made. A pair differs in one unit under its own
-relation; that it does is tested, because an audit of a pair that is too far apart proves nothing.
+Each kind of data registers how its pairs are made, in a module `…_pairs.py` of this folder. A pair
+differs in one unit under its own relation; that it does is tested, because an audit of a pair that
+is too far apart proves nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -20,7 +23,7 @@ class Pair:
     name
         What they are, in words.
     here, there
-        The private data; made up, so that nothing of them needs hiding.
+        The private data; synthetic, so that nothing of them needs hiding.
     """
 
     name: str
@@ -57,17 +60,9 @@ def register(kind: str, maker: PairMaker) -> None:
 
 
 def _maker(public: Any) -> PairMaker:
-    # The makers live in one module each and are imported when an audit needs them.
-    from sfumato.audit import (  # noqa: F401
-        graph_pairs,
-        person_pairs,
-        point_pairs,
-        record_pairs,
-        report_pairs,
-        sequence_pairs,
-        table_pairs,
-    )
-
+    # The makers live in modules of this folder and are imported when an audit needs them.
+    for module in sorted(Path(__file__).parent.glob("*_pairs.py")):
+        import_module(f"sfumato.audit.{module.stem}")
     if public.kind not in _makers:
         raise ValueError(f"no canonical neighbours are known for data of the kind {public.kind!r}")
     return _makers[public.kind]

@@ -1,6 +1,6 @@
 """A picture of an audit: the outputs on either data set, and the event that tells them apart most.
 
-It shows outputs on made-up data. It may never be drawn from an audit of private data.
+It shows outputs on synthetic data. It may never be drawn from an audit of private data.
 """
 
 from __future__ import annotations

@@ -15,7 +15,14 @@ import typer
 
 from sfumato.cli import graph_data
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation, add_release
+from sfumato.cli.kind import (
+    Evaluation,
+    Kind,
+    MethodChoice,
+    add_commands,
+    add_evaluation,
+    add_release,
+)
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import ReleaseArgument, refuse_unwritable
 from sfumato.cli.releasing import load_release
@@ -46,7 +53,7 @@ GRAPH = Kind(
     name="graph",
     methods=methods_for("graph"),
     method_help="The release method; subgraphcount by default.",
-    recipe=Recipe(default=lambda typed: DEFAULT),
+    choice=MethodChoice(default=lambda typed: DEFAULT),
     options=graph_data.GraphOptions,
     file="The private edges, two nodes per line: plain text, .gz or .xz.",
     unread="The private edges; they are read only to find the nodes of --nodes named.",
@@ -252,24 +259,24 @@ def _read_groups(path: Path, public: GraphPublic) -> list[int | str]:
 
 add_release(
     app, GRAPH, "count",
-    Recipe(default=lambda typed: "graph.SubgraphCount", parameters=CountParameters),
+    MethodChoice(default=lambda typed: "graph.SubgraphCount", parameters=CountParameters),
     "Release the number of subgraphs of a shape, with noise that hides any one edge.",
 )  # fmt: skip
 add_release(
     app, GRAPH, "degrees",
-    Recipe(default=lambda typed: "graph.DegreeSequence"),
+    MethodChoice(default=lambda typed: "graph.DegreeSequence"),
     "Release the sorted degrees of all nodes: how many nodes have how many neighbours.",
 )  # fmt: skip
 add_release(
     app, GRAPH, "stats",
-    Recipe(
+    MethodChoice(
         default=lambda typed: "graph.GraphStatistic", parameters=StatsParameters, read=_read_stats
     ),
     "Release a statistic that is written as a formula; its parts share epsilon.",
 )  # fmt: skip
 add_release(
     app, GRAPH, "synthesize",
-    Recipe(
+    MethodChoice(
         default=lambda typed: _kept(typed)[0], parameters=SynthesizeParameters, read=_read_kept
     ),
     "Release a model of the graph, and a synthetic graph drawn from it.",
@@ -343,7 +350,7 @@ def _places(out: Path, graphs: int) -> list[Path]:
 
 add_release(
     app, GRAPH, "spectrum",
-    Recipe(default=lambda typed: "graph.Spectrum", parameters=SpectrumParameters),
+    MethodChoice(default=lambda typed: "graph.Spectrum", parameters=SpectrumParameters),
     "Release the largest eigenvalues of the graph and their eigenvectors.",
 )  # fmt: skip
 add_commands(app, GRAPH)

@@ -66,7 +66,7 @@ def _keep(values: Values, public: Any, method: str) -> Values:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class MethodChoice:
     """How options choose a method and its parameters.
 
     Parameters
@@ -98,7 +98,7 @@ class Kind:
         The methods that it offers, short name to name in the catalogue.
     method_help
         What `--method` chooses.
-    recipe
+    choice
         How options choose a method.
     options
         Options that say what is public, as fields with Typer's annotations.
@@ -125,7 +125,7 @@ class Kind:
     name: str
     methods: Mapping[str, str]
     method_help: str
-    recipe: Recipe
+    choice: MethodChoice
     options: type
     reading: type = NoOptions
     file: str
@@ -151,7 +151,7 @@ class Order:
 
     Parameters
     ----------
-    kind, recipe
+    kind, choice
         The kind of data, and how the method is chosen.
     run
         Runs it, given itself, the screen and the values of its options.
@@ -162,7 +162,7 @@ class Order:
     """
 
     kind: Kind
-    recipe: Recipe
+    choice: MethodChoice
     run: Callable[[Order, Screen, Values], None]
     signature: list[Parameter] = field(repr=False)
     help: str
@@ -182,7 +182,7 @@ class Order:
         """Return the method that options stand for, checked against what is public."""
         typed = {
             item.name: values[item.name]
-            for item in fields(self.recipe.parameters)
+            for item in fields(self.choice.parameters)
             if values[item.name] not in (None, [])
         }
         name = self.method_name(values.get("method"), typed)
@@ -191,13 +191,13 @@ class Order:
             name,
             group=self.kind.name,
             epsilon=values["epsilon"],
-            typed=self.recipe.read(typed, public, name),
+            typed=self.choice.read(typed, public, name),
             derived=values,
         )
 
     def method_name(self, named: str | None, typed: Mapping[str, Any]) -> str:
         """Return the method that is meant, as the catalogue calls it."""
-        return self.recipe.default(typed) if named is None else self.kind.methods[named]
+        return self.choice.default(typed) if named is None else self.kind.methods[named]
 
 
 def add_commands(app: typer.Typer, kind: Kind) -> None:
@@ -205,13 +205,13 @@ def add_commands(app: typer.Typer, kind: Kind) -> None:
     maybe = Annotated[Path | None, typer.Argument(metavar="[FILE]", help=kind.unread)]
     choices: Any = method_choices(kind.methods)
     option = typer.Option(help=kind.method_help, case_sensitive=False)
-    choice: Any = Annotated[choices | None, option]
+    named: Any = Annotated[choices | None, option]
     public = [
         _option("epsilon", EpsilonOption),
         _option("file", maybe, None),
         *_options(kind.options),
-        _option("method", choice, None),
-        *_options(kind.recipe.parameters),
+        _option("method", named, None),
+        *_options(kind.choice.parameters),
     ]
     rehearsed = [_option("rows", kind.rows, None), _option("out", RehearsalOption, None)]
     for verb, run, further, words in (
@@ -219,8 +219,8 @@ def add_commands(app: typer.Typer, kind: Kind) -> None:
         ("rehearse", _rehearse, rehearsed, kind.help[1]),
     ):
         signature = [*public, *further, _option("as_json", JsonOption, False)]
-        _add(app, verb, Order(kind, kind.recipe, run, signature, words))
-    add_release(app, kind, kind.verb, kind.recipe, kind.help[2], [_option("method", choice, None)])
+        _add(app, verb, Order(kind, kind.choice, run, signature, words))
+    add_release(app, kind, kind.verb, kind.choice, kind.help[2], [_option("method", named, None)])
     app.command("methods", epilog=EPILOG)(methods_command(kind))
 
 
@@ -228,7 +228,7 @@ def add_release(
     app: typer.Typer,
     kind: Kind,
     verb: str,
-    recipe: Recipe,
+    choice: MethodChoice,
     words: str,
     further: list[Parameter] | None = None,
 ) -> None:
@@ -238,7 +238,7 @@ def add_release(
     ----------
     app, kind, verb
         The group, the kind of data, and what the command is called.
-    recipe
+    choice
         How its method is chosen.
     words
         What it does.
@@ -252,14 +252,14 @@ def add_release(
         _option("out", OutOption),
         *_options(kind.options),
         *(further or ()),
-        *_options(recipe.parameters),
+        *_options(choice.parameters),
         _option("ledger", LedgerOption, None),
         _option("key", KeyOption, None),
         _option("report", ReportOption, False),
         *_options(kind.reading),
         _option("as_json", JsonOption, False),
     ]
-    _add(app, verb, Order(kind, recipe, _release, signature, words))
+    _add(app, verb, Order(kind, choice, _release, signature, words))
 
 
 def _add(app: typer.Typer, verb: str, order: Order) -> None:

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
@@ -105,9 +104,9 @@ def choose_method(
             ExitCode.USAGE,
             f"--method {command_name(name)} needs {_flag(missing[0])}; it has no default",
         )
-    recipe: AnyMethod = method(**options)
-    recipe.check(public)
-    return recipe
+    chosen: AnyMethod = method(**options)
+    chosen.check(public)
+    return chosen
 
 
 def _flag(name: str, reserved: Collection[str] = ()) -> str:
@@ -269,9 +268,12 @@ class MethodCommand(TyperCommand):
             words = [word for option in command.params for word in _words(option)]
             wrong = next((word for word in unknown if word not in words), None)
             if wrong is not None:
+                from sfumato.privacy.arguments import suggest
+
                 short = command_name(self._method(named, typed))
                 lists = f"; `sfumato {group} methods {short}` lists its parameters"
-                near = _suggestion(wrong, words) or lists
+                # All options begin alike, so they look nearer to each other than they are.
+                near = suggest(wrong, words, cutoff=0.7) or lists
                 parameter = wrong[2:].replace("-", "_")
                 self._fail(info_name, parent, f"{short} has no parameter {parameter!r}{near}")
         return command.make_context(info_name, args, parent, **extra)
@@ -293,14 +295,14 @@ class MethodCommand(TyperCommand):
         return typed, unknown
 
     def _method(self, named: str | None, typed: Mapping[str, str]) -> str:
-        own = {item.name for item in fields(self.order.recipe.parameters)}
+        own = {item.name for item in fields(self.order.choice.parameters)}
         given = {name: value for name, value in typed.items() if name in own}
         return self.order.method_name(named, given)
 
     def _with_parameters(self, named: str | None, typed: Mapping[str, str]) -> TyperCommand:
         """Return this command with an option for every parameter of its method."""
         name = self._method(named, typed)
-        own = {"epsilon", *(item.name for item in fields(self.order.recipe.parameters))}
+        own = {"epsilon", *(item.name for item in fields(self.order.choice.parameters))}
         derived = [
             _derived_option(facts, command_name(name))
             for facts in parameters_of(name, self.order.kind.reserved)
@@ -323,16 +325,12 @@ def _words(option: Any) -> Iterator[str]:
     return (word for word in (*option.opts, *option.secondary_opts) if word.startswith("-"))
 
 
-def _suggestion(wrong: str, known: Collection[str]) -> str:
-    """Return a hint at what is nearest to a misspelt word, if anything is near."""
-    near = get_close_matches(wrong, known, n=1, cutoff=0.7)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def _unknown_method(group: str, name: str, methods: Collection[str]) -> str:
     """Return what to say of a method that a kind does not have."""
+    from sfumato.privacy.arguments import suggest
+
     lists = f"; `sfumato {group} methods` lists them"
-    return f"{group} has no method {name!r}{_suggestion(name.lower(), methods) or lists}"
+    return f"{group} has no method {name!r}{suggest(name.lower(), methods) or lists}"
 
 
 def _derived_option(facts: ParameterFacts, method: str) -> Parameter:

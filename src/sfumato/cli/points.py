@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation
+from sfumato.cli.kind import Evaluation, Kind, MethodChoice, add_commands, add_evaluation
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import (
     PICTURES,
@@ -192,7 +192,7 @@ POINTS = Kind(
     name="points",
     methods=methods_for("points"),
     method_help="The release method; privtree by default.",
-    recipe=Recipe(default=lambda typed: DEFAULT),
+    choice=MethodChoice(default=lambda typed: DEFAULT),
     options=SchemaOptions,
     reading=ReadingOptions,
     file="The private points: CSV (.gz, .xz) or Parquet.",

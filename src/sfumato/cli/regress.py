@@ -13,7 +13,7 @@ import typer
 
 from sfumato import catalogue
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation
+from sfumato.cli.kind import Evaluation, Kind, MethodChoice, add_commands, add_evaluation
 from sfumato.cli.options import DeltaOption, ReleaseArgument, SeparatorOption, refuse_unwritable
 from sfumato.cli.releasing import load_release
 from sfumato.cli.schemas import BySchema, SchemaOptions
@@ -113,10 +113,10 @@ def _show_coefficients(console: Console, made: RegressionModel) -> None:
 
 
 def _read_public(screen: Screen, file: Path | None, options: SchemaOptions) -> TablePublic:
-    """Return what is public about a table whose numbers are read finely."""
+    """Return what is public about a table whose numbers are read fine_grid."""
     from sfumato.data.table import TablePublic
 
-    return TablePublic.of(TABLES.read_public(screen, file, options).schema.finely())
+    return TablePublic.of(TABLES.read_public(screen, file, options).schema.use_fine_grid())
 
 
 REGRESS = Kind(
@@ -124,13 +124,13 @@ REGRESS = Kind(
     methods={command_name(name): name for name in REGRESSIONS if name not in BESIDES},
     method_help=f"The fitting method; {command_name(DEFAULT)} by default, and "
     f"{command_name(LOGISTIC)} with --positive.",
-    recipe=Recipe(default=_default, parameters=RegressParameters, read=_read),
+    choice=MethodChoice(default=_default, parameters=RegressParameters, read=_read),
     options=SchemaOptions,
     reading=ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",
     unread="The private table; not read: only the schema beside the file is.",
     read_public=_read_public,
-    read_private=BySchema("table", partial(read_file, finely=True)).read_private,
+    read_private=BySchema("table", partial(read_file, fine_grid=True)).read_private,
     help=(
         "Show the privacy loss and the noise of a model. Reads the schema only.",
         "Fit a model to synthetic data of the same shape. Free: no private data are read.",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Figures = Callable[["Console", Any], None]
 
 
-def show_plan(screen: Screen, recipe: AnyMethod, public: Any) -> None:
+def show_plan(screen: Screen, method: AnyMethod, public: Any) -> None:
     """Answer with the plan of a method."""
-    plan = recipe.plan(public)
+    plan = method.plan(public)
     document = {"plan": plan.to_json(), "guarantee": plan.guarantee.to_json()}
     screen.answer(document, lambda console: print_plan(console, plan))
 
@@ -52,7 +52,7 @@ def print_plan(console: Console, plan: Plan) -> None:
 
 def run_rehearsal(
     screen: Screen,
-    recipe: AnyMethod,
+    method: AnyMethod,
     public: Any,
     *,
     rows: int | None,
@@ -62,10 +62,10 @@ def run_rehearsal(
     """Run a whole release on synthetic data and answer with it. Spends nothing."""
     from sfumato.rehearsal import rehearse
 
-    _warn_of_size(screen, recipe, public)
+    _warn_of_size(screen, method, public)
     with reserve_folder(out):
         with screen.working("rehearsing"):
-            made = rehearse(recipe, public, rows=rows)
+            made = rehearse(method, public, rows=rows)
         if out is not None:
             made.save(out)
     screen.answer(_document(made, out), lambda console: show_release(console, made, out, figures))
@@ -73,7 +73,7 @@ def run_rehearsal(
 
 def run_release(
     screen: Screen,
-    recipe: AnyMethod,
+    method: AnyMethod,
     data: Any,
     *,
     out: Path,
@@ -88,7 +88,7 @@ def run_release(
     ----------
     screen
         Where the answer is shown.
-    recipe, data
+    method, data
         The method, and the private data.
     out
         The folder of the release.
@@ -101,10 +101,10 @@ def run_release(
     """
     from sfumato.privacy import door
 
-    _warn_of_size(screen, recipe, data.public)
+    _warn_of_size(screen, method, data.public)
     with reserve_folder(out) as room:
         with screen.working("releasing"):
-            made = door.release(recipe, data, book, reserve=room)
+            made = door.release(method, data, book, reserve=room)
         made.save(out, key=signing)
     page = add_report(screen, out) if report else None
     document = {**_document(made, out), "report": None if page is None else str(page)}
@@ -121,9 +121,9 @@ def run_release(
     screen.answer(document, show)
 
 
-def _warn_of_size(screen: Screen, recipe: AnyMethod, public: Any) -> None:
+def _warn_of_size(screen: Screen, method: AnyMethod, public: Any) -> None:
     """Say, before anything is spent, how much room a large release takes."""
-    note = recipe.plan(public).size_note
+    note = method.plan(public).size_note
     if note:
         screen.note(note, style="yellow")
 

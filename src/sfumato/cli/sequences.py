@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation
+from sfumato.cli.kind import Evaluation, Kind, MethodChoice, add_commands, add_evaluation
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import (
     OwnSchemaOption,
@@ -149,7 +149,7 @@ SEQUENCES = Kind(
     name="sequences",
     methods=methods_for("sequences"),
     method_help="The release method; suffixtree by default.",
-    recipe=Recipe(default=lambda typed: DEFAULT),
+    choice=MethodChoice(default=lambda typed: DEFAULT),
     options=SchemaOptions,
     reading=ReadingOptions,
     file="The private sequences, one per line: plain text, .gz or .xz.",

@@ -12,7 +12,7 @@ import typer
 
 from sfumato.cli import table_ask, table_schema
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
-from sfumato.cli.kind import Evaluation, Kind, Recipe, add_commands, add_evaluation
+from sfumato.cli.kind import Evaluation, Kind, MethodChoice, add_commands, add_evaluation
 from sfumato.cli.methods import methods_for
 from sfumato.cli.options import (
     PICTURES,
@@ -112,7 +112,7 @@ TABLE = Kind(
     methods=methods_for("table", besides=("table.Questions", *REGRESSIONS)),
     method_help="The release method; synthesizer by default, or marginals with --table, --ways or "
     "--columns.",
-    recipe=Recipe(default=_default, parameters=TableParameters, read=_read),
+    choice=MethodChoice(default=_default, parameters=TableParameters, read=_read),
     options=SchemaOptions,
     reading=table_schema.ReadingOptions,
     file="The private table: CSV (.gz, .xz) or Parquet.",

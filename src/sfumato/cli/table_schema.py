@@ -171,7 +171,7 @@ class ReadingOptions:
 
 
 def read_file(
-    file: Path, public: TablePublic, reading: ReadingOptions, *, finely: bool = False
+    file: Path, public: TablePublic, reading: ReadingOptions, *, fine_grid: bool = False
 ) -> Table:
     """Read a private table.
 
@@ -179,13 +179,13 @@ def read_file(
     ----------
     file, public, reading
         What every kind of data is read with.
-    finely
-        Whether numbers are read finely instead of in bins, as for a regression.
+    fine_grid
+        Whether numbers are read on a fine grid instead of in bins, as for a regression.
     """
     from sfumato.data.table import read_table
 
     engine, separator = reading.engine.value, reading.separator
-    return read_table(file, public.schema, engine=engine, separator=separator, finely=finely)
+    return read_table(file, public.schema, engine=engine, separator=separator, fine_grid=fine_grid)
 
 
 TABLES = BySchema("table", read_file)

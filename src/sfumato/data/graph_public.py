@@ -124,7 +124,7 @@ class GraphPublic(Public):
 
     def brief(self) -> str:
         """Return the number of nodes and the unit."""
-        return f"nodes={self.nodes}, unit={self.unit}"
+        return f"nodes={self.nodes}, unit='{self.unit}'"
 
     def facts(self) -> list[tuple[str, object]]:
         """Return the nodes, and what is public about data of any kind."""

@@ -220,16 +220,16 @@ def read_points(
         geographic=geographic,
     )
     file = TableFile(Path(path), separator)
-    recipe = public.recipe
-    chosen = file.choose_engine(engine, rows_about, len(recipe.needed))
-    recipe.check_names(file.names())
+    rules = public.intake_rules
+    chosen = file.choose_engine(engine, rows_about, len(rules.needed))
+    rules.check_names(file.names())
     if chosen == "duckdb":
         from sfumato.engines.duckdb import Folder, file_chunks
 
-        with Folder() as folder, file_chunks(file, recipe.needed, folder) as chunks:
-            taken = stream_points(chunks, recipe, public.weaving, folder)
+        with Folder() as folder, file_chunks(file, rules.needed, folder) as chunks:
+            taken = stream_points(chunks, rules, public.morton, folder)
     else:
-        taken = take_points(file.read(recipe.needed), recipe, public.weaving)
+        taken = take_points(file.read(rules.needed), rules, public.morton)
     return Points._of(_with_rows(public, taken), taken)
 
 
@@ -261,23 +261,23 @@ def _with_rows(public: PointsPublic, taken: TakenPoints) -> PointsPublic:
 
 def _take_in(values: Any, person: Any, public: PointsPublic) -> TakenPoints:
     """Take in an array, a frame or a relation."""
-    recipe, weaving = public.recipe, public.weaving
+    rules, morton = public.intake_rules, public.morton
     if is_array(values):
         columns = array_columns(values, public.names)
-        return take_points(_with_person(columns, person, public), recipe, weaving)
+        return take_points(_with_person(columns, person, public), rules, morton)
     if person is not None:
         require_order(values)
     apart = person is not None and not isinstance(person, str)
-    wanted = list(public.names) if apart else recipe.needed
+    wanted = list(public.names) if apart else rules.needed
     present = [name for name in names_of(values) if name in wanted]
-    recipe.check_names([*present, str(public.person)] if apart else present)
+    rules.check_names([*present, str(public.person)] if apart else present)
     if is_relation(values):
         from sfumato.engines.duckdb import Folder, relation_chunks
 
         with Folder() as folder:
-            return stream_points(relation_chunks(values, wanted), recipe, weaving, folder)
+            return stream_points(relation_chunks(values, wanted), rules, morton, folder)
     columns = columns_of(values, wanted)
-    return take_points(_with_person(columns, person, public) if apart else columns, recipe, weaving)
+    return take_points(_with_person(columns, person, public) if apart else columns, rules, morton)
 
 
 def _person_name(person: Any, names: Sequence[str] | None) -> str | None:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.public import Public
 from sfumato.engines.coding import Generator
-from sfumato.engines.intake import Recipe
-from sfumato.engines.memory_points import MemoryPoints, Weaving, turns
+from sfumato.engines.intake import IntakeRules
+from sfumato.engines.memory_points import MemoryPoints, MortonOrder, turns
 from sfumato.engines.point_intake import Coordinates, TakenPoints
 from sfumato.noise.exact import briefly
 from sfumato.privacy.guarantee import Relation, Unit
@@ -171,12 +171,12 @@ class PointsPublic(Public):
         return turns(self.dimensions, self.bits)
 
     @property
-    def weaving(self) -> Weaving:
+    def morton(self) -> MortonOrder:
         """How coordinates on the grid become keys."""
-        return Weaving(self.dimensions, self.axes)
+        return MortonOrder(self.dimensions, self.axes)
 
     @property
-    def recipe(self) -> Recipe:
+    def intake_rules(self) -> IntakeRules:
         """What is taken from a file or frame of points."""
         bits = self.bits
         codings = {
@@ -184,7 +184,7 @@ class PointsPublic(Public):
             for name, (low, high) in zip(self.names, self.bounds, strict=True)
         }
         most = None if self.person is None else self.contribution
-        return Recipe(codings=codings, person=self.person, max_rows=most)
+        return IntakeRules(codings=codings, person=self.person, max_rows=most)
 
     def boxes(self, prefixes: NDArray[np.uint64], length: int) -> NDArray[np.float64]:
         """Return the cells named by prefixes of `length` halvings.
@@ -204,8 +204,8 @@ class PointsPublic(Public):
         # A shift by all 64 bits has no meaning in C.
         keys = wanted << np.uint64(splits - length) if length else np.zeros_like(wanted)
         found = np.empty((len(wanted), self.dimensions, 2))
-        low = self.weaving.coordinates(keys)
-        for axis, coding in enumerate(self.recipe.codings.values()):
+        low = self.morton.coordinates(keys)
+        for axis, coding in enumerate(self.intake_rules.codings.values()):
             assert isinstance(coding, Coordinates)
             wide = 1 << (self.bits - self.axes[:length].count(axis))
             found[:, axis, 0] = coding.edge(low[axis])
@@ -241,7 +241,7 @@ class PointsPublic(Public):
     def _axes(self) -> str:
         """Return the axes with their bounds in one line."""
         pairs = zip(self.names, self.bounds, strict=True)
-        return list_some(f"{name}: {low:g} to {high:g}" for name, (low, high) in pairs)
+        return list_some(f"{name!r}: {low:g} to {high:g}" for name, (low, high) in pairs)
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what a guarantee takes as public knowledge, in words."""

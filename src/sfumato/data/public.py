@@ -97,7 +97,7 @@ class Public(ABC):
     def brief(self) -> str:
         """Return what is public in one short line; a kind puts its own facts first."""
         rows = "" if self.rows is None else f", rows={self.rows}"
-        return f"unit={self.unit}, relation={self.relation}{rows}"
+        return f"unit='{self.unit}', relation='{self.relation}'{rows}"
 
     def facts(self) -> list[tuple[str, object]]:
         """Return what is public, as names and values that may be shown."""

@@ -27,7 +27,7 @@ from sfumato.engines.coding import (
     coding_from_json,
 )
 from sfumato.engines.errors import DataError, Problem
-from sfumato.engines.intake import Recipe
+from sfumato.engines.intake import IntakeRules
 from sfumato.noise.exact import briefly
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.guarantee import Relation, Unit
@@ -249,7 +249,7 @@ class Schema:
             confirmed=True,
         )
 
-    def finely(self) -> Schema:
+    def use_fine_grid(self) -> Schema:
         """Return the same declaration with numbers on a fine grid instead of in bins.
 
         Bins are for counting; a regression needs the numbers themselves. The bounds, what is done
@@ -283,8 +283,8 @@ class Schema:
         person = "" if self.person is None else f", person={escape(self.person)!r}"
         bound = "" if self.max_rows == 1 else f", max_rows={self.max_rows}"
         return (
-            f"Schema({{{list_sizes(self)}}}, unit={self.unit}{person}{bound}, "
-            f"relation={self.relation}{draft})"
+            f"Schema({{{list_sizes(self)}}}, unit='{self.unit}'{person}{bound}, "
+            f"relation='{self.relation}'{draft})"
         )
 
     def _repr_html_(self) -> str:
@@ -327,11 +327,11 @@ class Schema:
         return {column.name: column.inferred for column in self.columns if column.inferred}
 
     @property
-    def recipe(self) -> Recipe:
+    def intake_rules(self) -> IntakeRules:
         """What an engine takes from a table by this schema."""
         codings = {column.name: column.coding for column in self.columns}
         bound = self.max_rows if self.person is not None else None
-        return Recipe(codings=codings, person=self.person, max_rows=bound)
+        return IntakeRules(codings=codings, person=self.person, max_rows=bound)
 
     def index(self, name: str) -> int:
         """Return the number of a column."""
@@ -407,7 +407,7 @@ class Schema:
 
 def list_sizes(schema: Schema) -> str:
     """Return the columns with their sizes in one line."""
-    return list_some(f"{column.name}: {column.size}" for column in schema.columns)
+    return list_some(f"{column.name!r}: {column.size}" for column in schema.columns)
 
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:
@@ -420,7 +420,7 @@ def _texts(name: str, given: Any) -> tuple[str, ...]:
 # Columns of numbers as a model needs them: on a fine grid rather than in bins.
 #
 # Bins are for counting. A schema that declares them serves a regression too, once each column of
-# numbers is read between the same bounds and by the same rules, but as finely as it goes. Only
+# numbers is read between the same bounds and by the same rules, but on the finest grid. Only
 # what is declared is looked at.
 
 

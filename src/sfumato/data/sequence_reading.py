@@ -19,7 +19,7 @@ from sfumato.data.alphabet import MISSING, NESTED, UNKNOWN, WRONG_TYPE, Alphabet
 from sfumato.data.errors import DataError, Problem
 from sfumato.data.frames import column_of
 from sfumato.engines.arrow import from_arrow
-from sfumato.engines.intake import Intake, Recipe, within_bound
+from sfumato.engines.intake import Intake, IntakeRules, within_bound
 
 if TYPE_CHECKING:
     import polars as pl
@@ -254,7 +254,7 @@ def first_of_each(person: Any, sequences: int, most: int) -> NDArray[np.bool_]:
         )
     if not sequences:
         return np.zeros(0, dtype=np.bool_)
-    intake = Intake(Recipe(codings={}, person="person", max_rows=most))
+    intake = Intake(IntakeRules(codings={}, person="person", max_rows=most))
     _, persons = intake.encode({"person": column_of(listed)})
     intake.finish()
     assert persons is not None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SequencesPublic"]
 
-#: How many symbols a made-up sequence has on average.
+#: How many symbols a synthetic sequence has on average.
 MADE_UP_LENGTH = 5
 #: And at most, so that no rehearsal takes long.
 MADE_UP_LONGEST = 200

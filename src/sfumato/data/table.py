@@ -22,7 +22,7 @@ from sfumato.data.public import Public, ShowsPublic
 from sfumato.data.schema import Schema, list_sizes
 from sfumato.engines.coding import Generator
 from sfumato.engines.files import TableFile
-from sfumato.engines.intake import Recipe, Taken, take
+from sfumato.engines.intake import IntakeRules, Taken, take
 from sfumato.engines.memory import CodeTable, code_type
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation, Unit
@@ -226,7 +226,7 @@ class Table(ShowsPublic):
     schema
         The declaration of the table: a `Schema`, a dictionary as for `Schema.from_dict`, or the
         path of a schema file.
-    finely
+    fine_grid
         Read numbers on a fine grid between the declared bounds instead of in the declared bins,
         as a regression needs them. To a ledger it is the same table.
 
@@ -249,29 +249,31 @@ class Table(ShowsPublic):
         frame: Any,
         schema: Schema | Mapping[str, Any] | str | Path,
         *,
-        finely: bool = False,
+        fine_grid: bool = False,
     ) -> None:
         refuse_broken_fork()
         declared = Schema.of(schema)
         declared.require_confirmed()
-        recipe = declared.recipe
-        if recipe.person is not None:
+        rules = declared.intake_rules
+        if rules.person is not None:
             require_order(frame)
-        recipe.check_names(names_of(frame))
+        rules.check_names(names_of(frame))
         if is_relation(frame):
             from sfumato.engines.duckdb import take_relation
 
-            self._fill_finely(declared, lambda wanted: take_relation(frame, wanted), finely)
+            self._fill_with_grid(declared, lambda wanted: take_relation(frame, wanted), fine_grid)
         else:
-            columns = columns_of(frame, recipe.needed)
-            self._fill_finely(declared, lambda wanted: take(columns, wanted), finely)
+            columns = columns_of(frame, rules.needed)
+            self._fill_with_grid(declared, lambda wanted: take(columns, wanted), fine_grid)
 
-    def _fill_finely(self, schema: Schema, taking: Callable[[Recipe], Taken], finely: bool) -> None:
-        """Take a table in as it is declared, or finely and as declared beside it."""
-        fine = schema.finely() if finely else schema
-        self._fill(fine, taking(fine.recipe))
+    def _fill_with_grid(
+        self, schema: Schema, taking: Callable[[IntakeRules], Taken], fine_grid: bool
+    ) -> None:
+        """Take a table in as it is declared, or on a fine grid and as declared beside it."""
+        fine = schema.use_fine_grid() if fine_grid else schema
+        self._fill(fine, taking(fine.intake_rules))
         if fine != schema:
-            object.__setattr__(self, "_coarse", Table._of(schema, taking(schema.recipe)))
+            object.__setattr__(self, "_coarse", Table._of(schema, taking(schema.intake_rules)))
 
     @classmethod
     def _of(cls, schema: Schema, taken: Taken) -> Table:
@@ -324,7 +326,7 @@ class Table(ShowsPublic):
         Without the key it reveals nothing about the data, not even whether a guess is right.
         """
         if self._coarse is not None:
-            # A ledger knows a table by all that was declared of it, however finely it is read and
+            # A ledger knows a table by all that was declared of it, on whatever grid it is read and
             # whichever columns of it are looked at.
             return self._coarse.digest(key)
         if len(key) < 16:
@@ -352,7 +354,7 @@ def read_table(
     *,
     engine: str = "auto",
     separator: str | None = None,
-    finely: bool = False,
+    fine_grid: bool = False,
 ) -> Table:
     """Read a private table from a CSV file (plain, .gz or .xz) or a Parquet file.
 
@@ -367,7 +369,7 @@ def read_table(
         `rows_about` and the number of columns. The codes are the same.
     separator
         The separator of a CSV file; a comma unless the name ends in .tsv.
-    finely
+    fine_grid
         As for `Table`.
 
     Raises
@@ -380,17 +382,17 @@ def read_table(
     declared = Schema.of(schema)
     declared.require_confirmed()
     file = TableFile(Path(path), separator)
-    recipe = declared.recipe
-    chosen = file.choose_engine(engine, declared.rows_about, len(recipe.needed))
-    recipe.check_names(file.names())
+    rules = declared.intake_rules
+    chosen = file.choose_engine(engine, declared.rows_about, len(rules.needed))
+    rules.check_names(file.names())
     table = Table.__new__(Table)
     if chosen == "duckdb":
         from sfumato.engines.duckdb import take_file
 
-        table._fill_finely(declared, lambda wanted: take_file(file, wanted), finely)
+        table._fill_with_grid(declared, lambda wanted: take_file(file, wanted), fine_grid)
     else:
-        columns = file.read(recipe.needed)
-        table._fill_finely(declared, lambda wanted: take(columns, wanted), finely)
+        columns = file.read(rules.needed)
+        table._fill_with_grid(declared, lambda wanted: take(columns, wanted), fine_grid)
     return table
 
 

@@ -59,7 +59,7 @@ class Counts(Protocol):
         """
         ...
 
-    def together(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
+    def count_batch(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
         """Return the cells of many tables, one table after another.
 
         The tables differ, and each has one or more columns, in increasing order. It is what

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sfumato.engines.arrow import from_arrow
 from sfumato.engines.errors import Problem, importing, without_values
 from sfumato.engines.files import TableFile
-from sfumato.engines.intake import Intake, Recipe, Taken
+from sfumato.engines.intake import Intake, IntakeRules, Taken
 from sfumato.engines.memory import CodeTable, code_type
 
 if TYPE_CHECKING:
@@ -50,18 +50,18 @@ def _query_failed() -> Problem:
     )
 
 
-def take_file(file: TableFile, recipe: Recipe) -> Taken:
+def take_file(file: TableFile, rules: IntakeRules) -> Taken:
     """Encode a CSV or Parquet file of any size.
 
     Parameters
     ----------
     file
-        The file; a column is absent or twice there only if `recipe` does not need it.
-    recipe
+        The file; a column is absent or twice there only if `rules` does not need it.
+    rules
         What to take.
     """
-    with Folder() as folder, file_chunks(file, recipe.needed, folder) as chunks:
-        return _take(chunks, recipe, folder)
+    with Folder() as folder, file_chunks(file, rules.needed, folder) as chunks:
+        return _take(chunks, rules, folder)
 
 
 @contextmanager
@@ -100,22 +100,22 @@ def file_chunks(
             copy.unlink()
 
 
-def take_relation(relation: Any, recipe: Recipe) -> Taken:
+def take_relation(relation: Any, rules: IntakeRules) -> Taken:
     """Encode the result of a DuckDB query.
 
     Parameters
     ----------
     relation
         A DuckDB relation.
-    recipe
+    rules
         What to take. It must not bound contributions, since a query has no order of rows.
     """
-    if recipe.person is not None:
+    if rules.person is not None:
         raise ValueError(
             "the rows of a query have no fixed order, so the first rows of a person are not defined"
         )
     with Folder() as folder:
-        return _take(relation_chunks(relation, recipe.needed), recipe, folder)
+        return _take(relation_chunks(relation, rules.needed), rules, folder)
 
 
 def relation_chunks(relation: Any, names: Sequence[str]) -> Iterator[dict[str, pl.Series]]:
@@ -211,12 +211,12 @@ class Folder:
         return self.path / f"{number}.codes"
 
 
-def _take(chunks: Iterator[dict[str, pl.Series]], recipe: Recipe, folder: Folder) -> Taken:
+def _take(chunks: Iterator[dict[str, pl.Series]], rules: IntakeRules, folder: Folder) -> Taken:
     """Encode a table chunk by chunk into a folder, then bound contributions there."""
-    intake = Intake(recipe)
-    types = [code_type(size) for size in recipe.sizes]
+    intake = Intake(rules)
+    types = [code_type(size) for size in rules.sizes]
     files = [folder.column(i).open("wb") for i in range(len(types))]
-    bound = Bound(folder.path / "persons.duckdb") if recipe.person else None
+    bound = Bound(folder.path / "persons.duckdb") if rules.person else None
     try:
         for columns in chunks:
             first = intake.rows
@@ -227,8 +227,8 @@ def _take(chunks: Iterator[dict[str, pl.Series]], recipe: Recipe, folder: Folder
                 bound.add(persons, first)
         intake.finish()
         keep = None
-        if bound is not None and recipe.max_rows is not None:
-            keep = bound.within(recipe.max_rows, intake.rows)
+        if bound is not None and rules.max_rows is not None:
+            keep = bound.within(rules.max_rows, intake.rows)
     finally:
         for file in files:
             file.close()
@@ -239,7 +239,7 @@ def _take(chunks: Iterator[dict[str, pl.Series]], recipe: Recipe, folder: Folder
             _compact(folder.column(number), kind, keep)
     codes = [_map_codes(folder.column(number), kind) for number, kind in enumerate(types)]
     dropped = 0 if keep is None else int(len(keep) - np.count_nonzero(keep))
-    return Taken(CodeTable(codes, recipe.sizes, keep=folder), dropped)
+    return Taken(CodeTable(codes, rules.sizes, keep=folder), dropped)
 
 
 def _reader(relation: Any) -> Any:

@@ -23,7 +23,7 @@ from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Wholes
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Intake", "Recipe", "Taken", "take", "within_bound"]
+__all__ = ["Intake", "IntakeRules", "Taken", "take", "within_bound"]
 
 NOBODY = (
     "the row has no identifier of its person",
@@ -37,7 +37,7 @@ ROUNDED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class IntakeRules:
     """What is taken from a table: which columns, how they are coded, how much of one person.
 
     Parameters
@@ -109,7 +109,7 @@ class Taken:
 class Intake:
     """The state of taking one table in, over its chunks."""
 
-    recipe: Recipe
+    rules: IntakeRules
     rows: int = 0
     _found: dict[tuple[str, str], tuple[Fault, int, int]] = field(default_factory=dict)
 
@@ -120,9 +120,9 @@ class Intake:
         length = len(next(iter(columns.values())))
         codes = [
             self._note_fault(name, coding.encode(columns[name])).codes
-            for name, coding in self.recipe.codings.items()
+            for name, coding in self.rules.codings.items()
         ]
-        persons = self._persons(columns[self.recipe.person]) if self.recipe.person else None
+        persons = self._persons(columns[self.rules.person]) if self.rules.person else None
         self.rows += length
         return codes, persons
 
@@ -141,7 +141,7 @@ class Intake:
         text = Text.read(series)
         trimmed = text.values.str.strip_chars()
         words = trimmed.is_in([*MISSING_TEXT, UNREADABLE]).fill_null(False).to_numpy()
-        name = self.recipe.person or ""
+        name = self.rules.person or ""
         faults = []
         absent = np.flatnonzero(text.missing | np.asarray(words, dtype=np.bool_))
         if len(absent):
@@ -176,22 +176,22 @@ def within_bound(persons: pl.Series, most: int) -> NDArray[np.bool_]:
     return within
 
 
-def take(columns: Mapping[str, pl.Series], recipe: Recipe) -> Taken:
+def take(columns: Mapping[str, pl.Series], rules: IntakeRules) -> Taken:
     """Encode a table that is in memory.
 
     Parameters
     ----------
     columns
         Every needed column, all of the same length.
-    recipe
+    rules
         What to take.
     """
-    intake = Intake(recipe)
+    intake = Intake(rules)
     codes, persons = intake.encode(columns)
     intake.finish()
     dropped = 0
-    if persons is not None and recipe.max_rows is not None:
-        kept = within_bound(persons, recipe.max_rows)
+    if persons is not None and rules.max_rows is not None:
+        kept = within_bound(persons, rules.max_rows)
         codes = [column[kept] for column in codes]
         dropped = int(len(kept) - kept.sum())
-    return Taken(CodeTable(codes, recipe.sizes), dropped)
+    return Taken(CodeTable(codes, rules.sizes), dropped)

@@ -225,7 +225,7 @@ class CodeTable(Recalling):
         counted |= self._count({inside[columns] for columns in left}, rows)
         return [self._project(s, inside[s], counted[inside[s]]) for s in asked]
 
-    def together(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
+    def count_batch(self, tables: tuple[tuple[int, ...], ...]) -> Integers64:
         """Return the cells of many tables, one table after another."""
         _check_tables(tables, len(self._sizes))
         return join_cells(tables, self._sizes, self._chunks, self.marginals)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.counts import MOST_CELLS, Integers64
 
-__all__ = ["MemoryPoints", "Weaving", "turns"]
+__all__ = ["MemoryPoints", "MortonOrder", "turns"]
 
 BLOCK = 2**16
 """Keys that are unwoven at once: their coordinates stay in the cache."""
@@ -44,27 +44,27 @@ class MemoryPoints:
         Which axis each split halves, in order; at most 64 splits.
     """
 
-    __slots__ = ("_keys", "_weaving")
+    __slots__ = ("_keys", "_morton")
 
     def __init__(self, coordinates: NDArray[Any], axes: Sequence[int]) -> None:
         grid = np.asarray(coordinates)
         if grid.ndim != 2 or grid.dtype.kind not in "iu":
             raise ValueError("coordinates must be whole numbers of shape (points, dimensions)")
-        weaving = Weaving(grid.shape[1], tuple(int(axis) for axis in axes))
-        for axis, bits in enumerate(weaving.bits):
+        morton = MortonOrder(grid.shape[1], tuple(int(axis) for axis in axes))
+        for axis, bits in enumerate(morton.bits):
             column = grid[:, axis]
             if len(grid) and (int(column.min()) < 0 or int(column.max()) >> bits):
                 raise ValueError(f"axis {axis} is split {bits} times and holds 0 to 2**{bits} − 1")
-        keys = weaving.keys(list(grid.T))
+        keys = morton.keys(list(grid.T))
         keys.sort()
-        self._weaving = weaving
+        self._morton = morton
         self._keys = _immutable(keys)
 
     @classmethod
-    def of_keys(cls, keys: NDArray[np.uint64], weaving: Weaving) -> MemoryPoints:
+    def of_keys(cls, keys: NDArray[np.uint64], morton: MortonOrder) -> MemoryPoints:
         """Return points by their keys, which are sorted already; a memory map is kept as it is."""
         points = cls.__new__(cls)
-        points._weaving = weaving
+        points._morton = morton
         points._keys = _immutable(keys) if _map_of(keys) is None else keys
         return points
 
@@ -76,7 +76,7 @@ class MemoryPoints:
     @property
     def axes(self) -> tuple[int, ...]:
         """Which axis each successive split halves. Public."""
-        return self._weaving.axes
+        return self._morton.axes
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -149,24 +149,23 @@ class MemoryPoints:
     def _shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Return the numbers of cells of a grid, checked."""
         cells = tuple(int(size) for size in shape)
-        if len(cells) != self._weaving.dimensions or min(cells) < 1:
+        if len(cells) != self._morton.dimensions or min(cells) < 1:
             raise ValueError(
-                f"a grid has 1 or more cells on each of {self._weaving.dimensions} axes; "
-                f"got {cells}"
+                f"a grid has 1 or more cells on each of {self._morton.dimensions} axes; got {cells}"
             )
         _check_cells(prod(cells))
-        if max(self._weaving.bits) > 32:
+        if max(self._morton.bits) > 32:
             raise ValueError("points are counted on a grid if no axis is split more than 32 times")
         return cells
 
     @property
     def _shifts(self) -> NDArray[np.uint64]:
-        return np.array(self._weaving.bits, dtype=np.uint64)
+        return np.array(self._morton.bits, dtype=np.uint64)
 
     def _blocks(self) -> Iterator[NDArray[np.uint64]]:
         """Yield the coordinates of the points, block by block."""
         for keys in self.blocks(BLOCK):
-            yield self._weaving.coordinates(keys)
+            yield self._morton.coordinates(keys)
 
     def blocks(self, length: int) -> Iterator[NDArray[np.uint64]]:
         """Yield the keys in increasing order, so many at a time. Private."""
@@ -216,7 +215,7 @@ def turns(dimensions: int, depth: int | None = None) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Weaving:
+class MortonOrder:
     """How coordinates become keys, and keys become coordinates again. Public.
 
     Parameters
@@ -244,49 +243,49 @@ class Weaving:
 
     def keys(self, grid: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """Return the key of every point, given its coordinates axis by axis."""
-        from sfumato.engines.point_kernels import weave
+        from sfumato.engines.point_kernels import interleave_bits
 
         keys = np.empty(len(grid[0]), dtype=np.uint64)
         for first in range(0, len(keys), BLOCK):
             part = slice(first, first + BLOCK)
             block = np.stack([column[part] for column in grid]).astype(np.uint64)
-            weave(block, _spread(self), keys[part])
+            interleave_bits(block, _spread(self), keys[part])
         return keys
 
     def coordinates(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the coordinates of every key, one row for each axis."""
-        from sfumato.engines.point_kernels import unweave
+        from sfumato.engines.point_kernels import separate_bits
 
         grid = np.empty((self.dimensions, len(keys)), dtype=np.uint64)
-        unweave(np.ascontiguousarray(keys), _gather(self), grid)
+        separate_bits(np.ascontiguousarray(keys), _gather(self), grid)
         return grid
 
 
 @lru_cache(maxsize=16)
-def _places(weaving: Weaving) -> tuple[tuple[int, int, int], ...]:
+def _places(morton: MortonOrder) -> tuple[tuple[int, int, int], ...]:
     """Return the axis of each split with its bit of the coordinate and its bit of the key."""
-    left = list(weaving.bits)
+    left = list(morton.bits)
     found = []
-    for step, axis in enumerate(weaving.axes):
+    for step, axis in enumerate(morton.axes):
         left[axis] -= 1
-        found.append((axis, left[axis], len(weaving.axes) - 1 - step))
+        found.append((axis, left[axis], len(morton.axes) - 1 - step))
     return tuple(found)
 
 
 @lru_cache(maxsize=16)
-def _spread(weaving: Weaving) -> NDArray[np.uint64]:
+def _spread(morton: MortonOrder) -> NDArray[np.uint64]:
     """Return which bits of the key each byte of each coordinate sets."""
-    table = np.zeros((weaving.dimensions, max(1, -(-max(weaving.bits) // 8)), 256), np.uint64)
-    for axis, inside, outside in _places(weaving):
+    table = np.zeros((morton.dimensions, max(1, -(-max(morton.bits) // 8)), 256), np.uint64)
+    for axis, inside, outside in _places(morton):
         _set_bit(table[axis], inside, outside)
     return table
 
 
 @lru_cache(maxsize=16)
-def _gather(weaving: Weaving) -> NDArray[np.uint64]:
+def _gather(morton: MortonOrder) -> NDArray[np.uint64]:
     """Return which bits of each coordinate each byte of the key sets."""
-    table = np.zeros((weaving.dimensions, max(1, -(-len(weaving.axes) // 8)), 256), np.uint64)
-    for axis, inside, outside in _places(weaving):
+    table = np.zeros((morton.dimensions, max(1, -(-len(morton.axes) // 8)), 256), np.uint64)
+    for axis, inside, outside in _places(morton):
         _set_bit(table[axis], outside, inside)
     return table
 

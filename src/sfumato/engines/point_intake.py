@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.coding import Encoded, Fault, Reals
-from sfumato.engines.intake import Intake, Recipe, within_bound
-from sfumato.engines.memory_points import MemoryPoints, Weaving
+from sfumato.engines.intake import Intake, IntakeRules, within_bound
+from sfumato.engines.memory_points import MemoryPoints, MortonOrder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,33 +106,33 @@ class PointIntake(Intake):
         return super()._note_fault(name, Encoded(encoded.codes, faults))
 
 
-def take_points(columns: Columns, recipe: Recipe, weaving: Weaving) -> TakenPoints:
+def take_points(columns: Columns, rules: IntakeRules, morton: MortonOrder) -> TakenPoints:
     """Take in points that are in memory.
 
     Parameters
     ----------
     columns
         Every needed column, all of the same length.
-    recipe
+    rules
         What to take: one coding of the kind `Coordinates` an axis, and how much of one person.
-    weaving
+    morton
         How coordinates become keys.
     """
-    intake = PointIntake(recipe)
+    intake = PointIntake(rules)
     codes, persons = intake.encode(columns)
     intake.finish()
     dropped = intake.dropped
-    if persons is not None and recipe.max_rows is not None:
-        kept = within_bound(persons, recipe.max_rows)
+    if persons is not None and rules.max_rows is not None:
+        kept = within_bound(persons, rules.max_rows)
         codes = [column[kept] for column in codes]
         dropped += int(len(kept) - kept.sum())
-    keys = weaving.keys(codes)
+    keys = morton.keys(codes)
     keys.sort()
-    return TakenPoints(MemoryPoints.of_keys(keys, weaving), dropped)
+    return TakenPoints(MemoryPoints.of_keys(keys, morton), dropped)
 
 
 def stream_points(
-    chunks: Iterable[Columns], recipe: Recipe, weaving: Weaving, folder: Folder
+    chunks: Iterable[Columns], rules: IntakeRules, morton: MortonOrder, folder: Folder
 ) -> TakenPoints:
     """Take in points that come chunk by chunk and may be more than fit into memory.
 
@@ -140,35 +140,35 @@ def stream_points(
     ----------
     chunks
         Every needed column of the next rows, in file order.
-    recipe, weaving
+    rules, morton
         As for `take_points`.
     folder
         Where persons are kept until contributions are bounded.
     """
-    intake = PointIntake(recipe)
-    if recipe.person is None:
-        keys = sort_keys(_morton_keys(chunks, intake, weaving))
-        return TakenPoints(MemoryPoints.of_keys(keys, weaving), intake.dropped)
-    return _bound_contributions(chunks, intake, weaving, folder)
+    intake = PointIntake(rules)
+    if rules.person is None:
+        keys = sort_keys(_morton_keys(chunks, intake, morton))
+        return TakenPoints(MemoryPoints.of_keys(keys, morton), intake.dropped)
+    return _bound_contributions(chunks, intake, morton, folder)
 
 
 def _morton_keys(
-    chunks: Iterable[Columns], intake: PointIntake, weaving: Weaving
+    chunks: Iterable[Columns], intake: PointIntake, morton: MortonOrder
 ) -> Iterator[NDArray[np.uint64]]:
     """Yield the keys of each chunk; at the end raise if any value had no place."""
     for columns in chunks:
         codes, _ = intake.encode(columns)
-        yield weaving.keys(codes)
+        yield morton.keys(codes)
     intake.finish()
 
 
 def _bound_contributions(
-    chunks: Iterable[Columns], intake: PointIntake, weaving: Weaving, folder: Folder
+    chunks: Iterable[Columns], intake: PointIntake, morton: MortonOrder, folder: Folder
 ) -> TakenPoints:
     """Take in points of persons: whose each is, is kept on disk until all have been seen."""
     from sfumato.engines.duckdb import Bound
 
-    most = intake.recipe.max_rows
+    most = intake.rules.max_rows
     assert most is not None
     with KeyFile() as file:
         bound = Bound(folder.path / "persons.duckdb")
@@ -177,14 +177,14 @@ def _bound_contributions(
                 codes, persons = intake.encode(columns)
                 assert persons is not None
                 bound.add(persons, file.keys)
-                file.write(weaving.keys(codes))
+                file.write(morton.keys(codes))
             intake.finish()
             keep = bound.within(most, file.keys)
         finally:
             bound.close()
         keys = sort_keys(file.kept(keep))
     dropped = intake.dropped + int(len(keep) - np.count_nonzero(keep))
-    return TakenPoints(MemoryPoints.of_keys(keys, weaving), dropped)
+    return TakenPoints(MemoryPoints.of_keys(keys, morton), dropped)
 
 
 # Sorting keys that may be more than fit into memory.

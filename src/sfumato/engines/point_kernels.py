@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.compiling import compiled
 
-__all__ = ["count_grid", "count_nested", "put_on_grid", "unweave", "weave"]
+__all__ = ["count_grid", "count_nested", "interleave_bits", "put_on_grid", "separate_bits"]
 
 
 def _put_all_on_grid(
@@ -60,15 +60,17 @@ def _exchange_bits(numbers: Any, tables: Any) -> Any:
     return bits
 
 
-def _weave_all(grid: Any, spread: Any, keys: Any) -> None:
-    """Do as `weave`, for all points at once."""
+def _interleave_all(grid: Any, spread: Any, keys: Any) -> None:
+    """Do as `interleave_bits`, for all points at once."""
     keys[:] = 0
     for axis, tables in zip(grid, spread, strict=True):
         keys |= _exchange_bits(axis, tables)
 
 
-@compiled(lambda grid, spread, keys: 64 + grid.size * spread.shape[1] // 16, interpreted=_weave_all)
-def weave(grid: Any, spread: Any, keys: Any) -> None:
+@compiled(
+    lambda grid, spread, keys: 64 + grid.size * spread.shape[1] // 16, interpreted=_interleave_all
+)
+def interleave_bits(grid: Any, spread: Any, keys: Any) -> None:
     """Write the key of every point: the bits of its coordinates in the order of the splits.
 
     Parameters
@@ -91,16 +93,16 @@ def weave(grid: Any, spread: Any, keys: Any) -> None:
         keys[i] = key
 
 
-def _unweave_all(keys: Any, gather: Any, grid: Any) -> None:
-    """Do as `unweave`, for all keys at once."""
+def _separate_all(keys: Any, gather: Any, grid: Any) -> None:
+    """Do as `separate_bits`, for all keys at once."""
     for axis, tables in zip(grid, gather, strict=True):
         axis[:] = _exchange_bits(keys, tables)
 
 
 @compiled(
-    lambda keys, gather, grid: 64 + grid.size * gather.shape[1] // 16, interpreted=_unweave_all
+    lambda keys, gather, grid: 64 + grid.size * gather.shape[1] // 16, interpreted=_separate_all
 )
-def unweave(keys: Any, gather: Any, grid: Any) -> None:
+def separate_bits(keys: Any, gather: Any, grid: Any) -> None:
     """Write the coordinates of every key.
 
     Parameters

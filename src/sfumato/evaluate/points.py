@@ -229,7 +229,7 @@ def count_points(points: Points, grid: Grid) -> Grid:
     counts: Grid = count_boxes(
         engine.keys,
         np.array(public.axes, dtype=np.int64),
-        np.array(public.weaving.bits, dtype=np.int64),
+        np.array(public.morton.bits, dtype=np.int64),
         np.ascontiguousarray(grid),
     )
     return counts

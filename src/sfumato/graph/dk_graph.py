@@ -368,7 +368,7 @@ def table_step(what: str, loss: ApproxDP) -> PlanStep:
         what=what,
         loss=loss,
         noise="smooth, Laplace",
-        error="follows the graph, so it is private; rare degrees are lost in it",
+        error="depends on the graph, so it is private; rare degrees are lost in it",
     )
 
 

@@ -71,7 +71,7 @@ class JointModel:
         """Return what the model keeps."""
         return (
             "It keeps how many edges join nodes of few and of many edges, degree by degree "
-            f"({len(self.joint.edges):,} pairs of degrees occur); all else is left to chance."
+            f"({len(self.joint.edges):,} pairs of degrees occur); everything else is random."
         )
 
 

@@ -101,8 +101,8 @@ class DegreeModel:
         """Return what the model keeps."""
         return (
             f"It keeps how many edges nodes have ({_mean(self.degrees):.3g} on average, "
-            f"{self.degrees.max(initial=0):,} at most), and nothing else: who is joined to whom is "
-            "left to chance."
+            f"{self.degrees.max(initial=0):,} at most), and nothing else: which nodes are joined "
+            "is random."
         )
 
 
@@ -152,7 +152,7 @@ class ClusteredModel:
         return (
             f"It keeps how many edges nodes have ({_mean(self.degrees):.3g} on average, "
             f"{self.degrees.max(initial=0):,} at most) and aims at {self.triangles:,} triangles; "
-            "all else is left to chance."
+            "everything else is random."
         )
 
 
@@ -206,7 +206,7 @@ class BlockModel:
         return (
             f"It keeps about how many edges each node has ({_mean(self.degrees):.3g} on average, "
             f"{self.degrees.max(initial=0):,} at most), and how many edges join nodes of few and "
-            f"of many edges, in {many} group{'s' * (many != 1)}; all else is left to chance. Node "
+            f"of many edges, in {many} group{'s' * (many != 1)}; everything else is random. Node "
             "by node, it stands for the nodes of the private graph."
         )
 

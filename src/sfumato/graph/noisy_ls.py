@@ -243,7 +243,7 @@ class NoisyCount:
                 what=f"the number of {self.primitive.counted.words}, after its local sensitivity",
                 loss=loss,
                 noise="noisy local sensitivity",
-                error="follows the graph; the release will tell it",
+                error="depends on the graph; the release states it",
             ),
         )
 

@@ -67,7 +67,7 @@ class NumberRelease(Release):
     def words(self) -> str:
         """Return the number in a sentence."""
         off = (
-            "its noise follows the graph, so how large it is cannot be told"
+            "the scale of its noise depends on the graph, so it is private"
             if self.margin is None
             else f"± {self.margin:,.4g}, 19 times in 20"
         )

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.engines.counts import GraphCounts
 from sfumato.graph.shapes import Shape
-from sfumato.mechanisms.exact_program import exact_maximum
+from sfumato.mechanisms.exact_simplex import exact_maximum
 from sfumato.privacy.rounding import exp_up, log_up
 
 __all__ = ["BEYOND", "LimitScale", "can_thin_within", "pack"]

@@ -33,11 +33,11 @@ def number_sections(release: NumberRelease) -> tuple[Section, ...]:
     facts = Facts(_number_facts(release))
     picture = Picture("number", release.plot, f"About how many {release.what}.")
     words = Text(
-        f"The {release.what} of the private graph were counted, and chance was added to the count: "
-        "enough that nobody can tell from it whether any one edge is there. "
+        f"The {release.what} of the private graph were counted, and noise was added to the count, "
+        "so that it does not reveal whether any one edge is present. "
         + _trust(release)
-        + " A number below zero, or above what is possible, is noise; the possible number nearest "
-        "to it is told beside it."
+        + " A number below zero, or above what is possible, is noise; the nearest possible number "
+        "is given beside it."
     )
     command = Commands(("python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').value)\"",))
     return (
@@ -65,8 +65,8 @@ def summary_sections(release: SummaryRelease) -> tuple[Section, ...]:
         ("joined among those with a common neighbour", f"{release.transitivity:.2%}"),
     )
     words = Text(
-        "Counts of the private graph with chance added, and what follows from them. "
-        f"Edges: {_trust(release.edges)} Triangles: {_trust(release.triangles)}"
+        "Noisy counts of the private graph, and figures derived from them. Edges: "
+        f"{_trust(release.edges)} Triangles: {_trust(release.triangles)}"
     )
     counts = Section("counts", "The counts", (words, Facts(facts)), "summary.json")
     return (
@@ -90,18 +90,15 @@ def _trust(release: NumberRelease) -> str:
     """Say how far off a number may be, as far as that is public."""
     if release.margin is not None:
         return f"19 times in 20 the noise is no larger than {release.margin:,.4g}."
-    return (
-        "How much chance was needed follows the graph itself, so that it is as private as the "
-        "graph and cannot be told."
-    )
+    return "The scale of the noise depends on the graph, so it is private and not released."
 
 
 def _degrees(release: DegreeRelease, whole: DegreeRelease | SummaryRelease) -> Section:
     """Draw how many edges nodes have, and list the distribution."""
     words = Text(
-        "How many edges the nodes have, put in order: which node has how many is left out, and "
-        "cannot be found out. Chance was added to each degree; since they must be in order, most "
-        "of it could be removed again."
+        "The degrees of the nodes in sorted order: which node has which degree is not released. "
+        "Noise was added to each degree; most of it could be removed again because the degrees "
+        "must be sorted."
     )
     nodes = len(release.degrees)
     blocks: list[Block] = [words, Picture(
@@ -153,9 +150,9 @@ def synthetic_sections(release: SyntheticGraph) -> tuple[Section, ...]:
 def _graph(release: SyntheticGraph) -> Section:
     """Tell what was kept, and the figures of the graph that is published."""
     words = Text(
-        "This graph is made up. Numbers about the private graph were counted, chance was added to "
-        "them, and the graph was drawn from a model that comes as near to these numbers as it can; "
-        "it has nothing else in common with the private one. " + release.model.words()
+        "This graph is synthetic. Statistics of the private graph were measured with noise, and "
+        "the graph was sampled from a model that was fitted to them; it has nothing else in "
+        "common with the private graph. " + release.model.words()
     )
     blocks: list[Block] = [words, Facts(_graph_figures(release))]
     blocks.append(
@@ -194,18 +191,22 @@ def _use_graph(release: SyntheticGraph) -> Section:
     points = [
         "Use it where a graph is needed to try a program or to teach, and for what it keeps. A "
         "finding about anything else, such as who is central or which communities there are, is a "
-        "finding about a made-up graph.",
-        "More graphs can be drawn from the same release, at no further cost: what differs between "
-        "them is not known from the release, what they agree on is.",
+        "finding about this graph only.",
+        "More graphs can be sampled from the same release without further privacy loss: "
+        "differences between them are random, and only what they have in common follows from the "
+        "release.",
         "That two nodes are joined here does not mean that they are joined in the private graph.",
     ]
     if release.model.named:
         points.append(
-            "Nodes have the names of those they stand for: about how many edges each has was "
-            "measured, but not to whom."
+            "Nodes have the names of the private nodes: the number of edges of each was measured "
+            "approximately, but not to whom they lead."
         )
     else:
-        points.append("Its nodes stand for nobody: number 7 here is not node 7 of the private one.")
+        points.append(
+            "Its nodes do not correspond to private nodes: node 7 here is not node 7 of "
+            "the private graph."
+        )
     commands = (
         "sfumato graph sample THIS-FOLDER --graphs 10 --out drawn.csv",
         "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').sample().to_frame())\"",
@@ -237,9 +238,9 @@ def spectrum_sections(release: SpectrumRelease) -> tuple[Section, ...]:
 def _spectrum(release: SpectrumRelease) -> Section:
     """Draw and list the eigenvalues, and tell which of them are more than noise."""
     words = (
-        "A graph is a table of who is joined to whom; its largest eigenvalues tell how strongly "
-        "the graph holds together in its densest parts, and their eigenvectors which nodes make "
-        f"them up. They were found {_how(release)}"
+        "The largest eigenvalues of the adjacency matrix show how dense the densest parts of the "
+        "graph are, and the eigenvectors which nodes belong to them. They were computed "
+        f"{_how(release)}"
     )
     blocks: list[Block] = [Text(words)]
     if release.k:
@@ -252,12 +253,12 @@ def _spectrum(release: SpectrumRelease) -> Section:
 
 
 def _how(release: SpectrumRelease) -> str:
-    words = f"with chance added ({release.how})."
+    words = f"with noise added ({release.how})."
     if release.detectable is None:
         return words
     return (
-        f"{words} How much noise there is is public, so that the bias it causes could be removed, "
-        "and so that it can be told what stands out from it."
+        f"{words} The scale of the noise is public, so its bias was removed and eigenvalues that "
+        "exceed it are marked."
     )
 
 
@@ -291,20 +292,20 @@ def _grid(release: SpectrumRelease) -> Grid:
 
 def _use_spectrum(release: SpectrumRelease) -> Section:
     """Say what a spectrum is good for, and what it is not."""
-    points = ["Eigenvalues tell how dense the densest parts are, and how many there are."]
+    points = ["Eigenvalues show the density and the number of the densest parts."]
     commands = ["import sfumato as sf; s = sf.load('THIS-FOLDER'); print(s.eigenvalues)"]
     if release.parts.eigenvectors is not None:
         points += [
             "Nodes with alike entries in the eigenvectors are joined to alike nodes: groups of "
-            "them can be found at no further cost.",
+            "them can be computed without further privacy loss.",
             "Where eigenvalues are close to each other their eigenvectors are mixed; what they "
-            "span together can be trusted, the single one cannot.",
+            "span together is reliable, a single one is not.",
         ]
         commands.append(
             f"import sfumato as sf; s = sf.load('THIS-FOLDER'); print(s.clusters({GROUPS}))"
         )
     if release.detectable is not None and not np.all(release.detectable):
-        points.append("What does not stand out from the noise is noise: do not read it.")
+        points.append("Eigenvalues that do not exceed the noise should be ignored.")
     lines = tuple(f'python -c "{command}"' for command in commands)
     blocks: tuple[Block, ...] = (Listing(tuple(points)), Commands(lines))
     return Section("use", "How to use it", blocks, _spectrum_source(release))

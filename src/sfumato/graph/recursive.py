@@ -97,7 +97,7 @@ class RecursiveCount:
                 what=f"the number of {self.shape.words}, counted so",
                 loss=loss,
                 noise="geometric, by that limit",
-                error="follows the graph; the release will tell its noise, not what was cut",
+                error="depends on the graph; the release states its noise, not what was cut",
             ),
         )
 

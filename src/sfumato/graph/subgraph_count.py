@@ -222,7 +222,9 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         else:
             words = {"ladder noise": "ladder", "smooth Cauchy noise": "smooth, Cauchy"}
             noise, figures = words[primitive.kind], {}
-            error = "follows the graph, so it is private; expected_error tells the custodian"
+            error = (
+                "depends on the graph, so it is private; expected_error shows it to the custodian"
+            )
         return PlanStep(
             what=f"the number of {shape.words}",
             loss=self.loss(),

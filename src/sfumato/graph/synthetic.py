@@ -166,19 +166,19 @@ class SyntheticGraph(Release, ToFrame):
     def words(self) -> str:
         """Return what this release is, in a few plain sentences."""
         sentences = [
-            f"A made-up graph of {self.graph.nodes:,} nodes and {self.graph.edges:,} edges, drawn "
-            "from a model that was made of noisy numbers alone; no edge of it tells anything about "
-            "an edge of the private graph beyond them.",
+            f"A synthetic graph of {self.graph.nodes:,} nodes and {self.graph.edges:,} edges, "
+            "sampled from a model that was fitted to noisy numbers only; beyond them its edges "
+            "reveal nothing about the edges of the private graph.",
             self.model.words(),
         ]
         if self.moved is not None:
             sentences.append(
-                "What was said was moved by "
-                f"{self.moved:,.4g} in all, so that there is a graph which has it."
+                f"The noisy numbers were moved by {self.moved:,.4g} in total, so that a graph "
+                "with these numbers exists."
             )
         if not self.model.named:
-            sentences.append("Its nodes stand for nobody in particular.")
-        sentences.append("More graphs can be drawn from it at no further cost.")
+            sentences.append("Its nodes do not correspond to those of the private graph.")
+        sentences.append("More graphs can be sampled from it without further privacy loss.")
         return " ".join([*sentences, *self.notes])
 
     def summary(self) -> dict[str, Any]:

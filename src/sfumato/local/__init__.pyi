@@ -20,11 +20,11 @@ from sfumato.local.measures import (
     mutual_information,
     odds_ratio,
 )
+from sfumato.local.multi_response import MultiResponse
 from sfumato.local.posterior import guess_answers, posterior
 from sfumato.local.randomized import RandomizedResponse
 from sfumato.local.record_reports import RecordReports, RecordTally
 from sfumato.local.reports import Estimate, MeanEstimate, Reports
-from sfumato.local.several import MultiResponse
 from sfumato.local.shares import Shares
 from sfumato.local.subset import SubsetSelection
 from sfumato.local.survey_answers import SurveyAnswers

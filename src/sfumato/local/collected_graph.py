@@ -88,8 +88,8 @@ class CollectedGraph(Release):
         told = "; ".join(f"{name}: {_guess_words(guess)}" for name, guess in self._totals())
         return " ".join(
             (
-                f"A graph of {self.public.nodes:,} nodes, of which every pair was told by "
-                f"randomised response. {told}.",
+                f"A graph of {self.public.nodes:,} nodes, with each pair collected by randomised "
+                f"response. {told}.",
                 *self.notes,
             )
         )

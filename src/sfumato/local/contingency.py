@@ -54,7 +54,7 @@ class ShareTable(ToFrame):
     estimator: str = "inverse"
 
     def __repr__(self) -> str:
-        return f"ShareTable({' × '.join(self.questions)}, {self.reports} reports)"
+        return f"ShareTable({' × '.join(map(repr, self.questions))}, {self.reports} reports)"
 
     def variances(self, of: Of = "population") -> Floats:
         """Return the estimated variance of the unbiased share of each combination.

@@ -206,7 +206,7 @@ class EdgeResponse(LocalMethod[OwnNeighbours, Any]):
         step = PlanStep(
             what=f"{public.told} pairs of node {public.node}",
             loss=self.loss(),
-            noise=f"each is told falsely with probability {flip:.3g}",
+            noise=f"each is reported falsely with probability {flip:.3g}",
             error=f"the edges of the graph to ± {edges.deviation:,.4g} (1 s.d.)",
             figures={"flip": flip, "deviation": edges.deviation},
         )

@@ -119,7 +119,7 @@ class GraphCollection(Method[Graph, CollectedGraph]):
         step = PlanStep(
             what=f"{primitive.size:,} pairs of nodes",
             loss=self.loss(),
-            noise=f"each is told falsely with probability {primitive.flip:.3g}",
+            noise=f"each is reported falsely with probability {primitive.flip:.3g}",
             error=(
                 f"edges ± {off.edges.deviation:,.4g}, a degree ± "
                 f"{off.deviation * math.sqrt(max(public.nodes - 1, 0)):,.4g} (1 s.d.)"

@@ -103,7 +103,7 @@ class MatrixDesign(Design):
 
     def _words(self) -> str:
         truths = np.diag(self.matrix)
-        return f"the truth is told with probability {truths.min():.3g} to {truths.max():.3g}"
+        return f"the truth is reported with probability {truths.min():.3g} to {truths.max():.3g}"
 
     def _plain(self, said: list[Any]) -> list[Any]:
         return [self.answers[number] for number in said]

@@ -107,7 +107,7 @@ class NumberDesign(LocalMethod[OwnNumber, Any]):
         step = PlanStep(
             what="one report",
             loss=self.loss(),
-            noise=f"one report alone tells the number with a standard deviation of {worst:.3g}",
+            noise=f"one report alone gives the number with a standard deviation of {worst:.3g}",
             error="see estimate: it falls with the root of how many report",
             figures={"deviation": worst},
         )

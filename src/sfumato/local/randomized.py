@@ -79,7 +79,7 @@ class RandomizedResponse(Design):
         return self.p / self.q
 
     def _words(self) -> str:
-        return f"the truth is told with probability {float(self.p):.3g}"
+        return f"the truth is reported with probability {float(self.p):.3g}"
 
     def _plain(self, said: list[Any]) -> list[Any]:
         return [self.answers[number] for number in said]

@@ -24,7 +24,7 @@ from sfumato.local.tally import Tally, whole_counts
 from sfumato.privacy.registry import resolve
 
 if TYPE_CHECKING:
-    from sfumato.local.several import MultiResponse
+    from sfumato.local.multi_response import MultiResponse
 
 __all__ = ["RecordReports", "RecordTally"]
 
@@ -52,7 +52,7 @@ class RecordReports:
         return self.clients
 
     def __repr__(self) -> str:
-        return f"RecordReports({self.clients:,} clients, {self.method.sharing})"
+        return f"RecordReports({self.clients:,} clients, {self.method.sharing!r})"
 
     @classmethod
     def encode(cls, method: Any, reports: Iterable[Mapping[str, Any]]) -> RecordReports:
@@ -104,7 +104,7 @@ class RecordTally:
     clients: int
 
     def __repr__(self) -> str:
-        return f"RecordTally({', '.join(self.parts)}, {self.clients} clients)"
+        return f"RecordTally({', '.join(map(repr, self.parts))}, {self.clients} clients)"
 
     @classmethod
     def empty(cls, method: Any, tables: Sequence[Sequence[str]] = ()) -> RecordTally:

@@ -33,7 +33,7 @@ class Reports:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"Reports({len(self):,} of {self.design.name})"
+        return f"Reports({len(self):,} of {self.design.name!r})"
 
     def __getitem__(self, part: slice) -> Reports:
         return Reports(self.design, self.rows[part])

@@ -87,7 +87,7 @@ class Shares(ToFrame):
     estimator: str = "inverse"
 
     def __repr__(self) -> str:
-        return f"Shares({len(self.answers)} answers, {self.reports} reports, {self.estimator})"
+        return f"Shares({len(self.answers)} answers, {self.reports} reports, {self.estimator!r})"
 
     def __getitem__(self, answer: str) -> float:
         """Return the estimated share of one answer."""

@@ -145,8 +145,8 @@ class SurveyAnswers(LocalMethod[OwnRespondent, Any]):
     @classmethod
     def example_method(cls, epsilon: Number, public: Any, **more: Any) -> SurveyAnswers:
         """Return the answers to a questionnaire of three questions, whose reports share epsilon."""
+        from sfumato.local.multi_response import MultiResponse
         from sfumato.local.questionnaire import Questionnaire
-        from sfumato.local.several import MultiResponse
 
         questions = MultiResponse.example["questions"].items()
         asked = [{"name": name, "ask": name, "answers": answers} for name, answers in questions]

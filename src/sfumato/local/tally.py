@@ -68,7 +68,7 @@ class Tally:
         object.__setattr__(self, "counts", found)
 
     def __repr__(self) -> str:
-        return f"Tally({self.design.name}, {len(self.counts)} answers, {self.reports} reports)"
+        return f"Tally({self.design.name!r}, {len(self.counts)} answers, {self.reports} reports)"
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -32,7 +32,7 @@ __all__ = ["Calibration", "ObjectivePerturbation", "calibrate", "effective"]
 Floats = NDArray[np.float64]
 
 #: How a loss is shared by noise and curvature: ours, the paper's repaired, the paper's.
-Calibration = Literal["tight", "larger", "published"]
+Calibration = Literal["tight", "larger", "paper"]
 
 #: The largest share of a loss that the curvature may take under the tight calibration.
 CURVATURE = Fraction(1, 8)
@@ -65,9 +65,9 @@ def effective(
         The largest second derivative c of the loss function.
     calibration
         `"tight"`: the curvature costs ln(1 + c/Λ), and Λ is raised until that is at most ε/8.
-        `"published"`: it is taken to cost 2·ln(1 + c/Λ), and Λ is raised until that is ε/2 only
-        if it exceeds ε, which can leave less for the noise at a larger ε. `"larger"`: as
-        published, but Λ is raised wherever that leaves more for the noise.
+        `"paper"`: it is taken to cost 2·ln(1 + c/Λ), and Λ is raised until that is ε/2 only
+        if it exceeds ε, which can leave less for the noise at a larger ε. `"larger"`: as in
+        the paper, but Λ is raised wherever that leaves more for the noise.
     curvature
         The largest share of the loss that the curvature may take under the tight calibration.
     """

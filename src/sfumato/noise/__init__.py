@@ -15,7 +15,7 @@ from sfumato.noise.bits import Bits, bits, generator, seeded
 from sfumato.noise.exact import Number, exact
 from sfumato.noise.gaussian import discrete_gaussian
 from sfumato.noise.laplace import discrete_laplace, geometric
-from sfumato.noise.shapes import Size
+from sfumato.noise.sample_size import Size
 from sfumato.noise.uniform import uniform_integers
 
 if TYPE_CHECKING:

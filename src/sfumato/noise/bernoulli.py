@@ -18,7 +18,7 @@ from sfumato.noise.bits import Words, bits
 from sfumato.noise.digits import DigitTable, play
 from sfumato.noise.exact import Number, exact_named
 from sfumato.noise.expansions import Expansion, exponential, rational
-from sfumato.noise.shapes import Size, count_of, shape_draws, shape_of
+from sfumato.noise.sample_size import Size, count_of, shape_draws, shape_of
 
 Coins: TypeAlias = NDArray[np.bool_]
 

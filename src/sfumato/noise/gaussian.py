@@ -17,7 +17,7 @@ from sfumato.noise.bernoulli import throw_filtered_coins
 from sfumato.noise.bits import bits
 from sfumato.noise.exact import Number, positive
 from sfumato.noise.laplace import Integers, discrete_laplace
-from sfumato.noise.shapes import Size, count_of, shape_draws
+from sfumato.noise.sample_size import Size, count_of, shape_draws
 
 #: Proposals made at a time at most, so that memory stays bounded.
 _BATCH = 1 << 15

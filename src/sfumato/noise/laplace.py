@@ -22,7 +22,7 @@ from sfumato.noise.bernoulli import throw
 from sfumato.noise.digits import DigitTable, play
 from sfumato.noise.exact import Number, positive
 from sfumato.noise.expansions import exponential, logistic, rational, twice_logistic
-from sfumato.noise.shapes import Size, count_of, shape_draws
+from sfumato.noise.sample_size import Size, count_of, shape_draws
 
 #: int64, or Python ints when the scale is beyond LARGEST_INT64_SCALE.
 Integers: TypeAlias = NDArray[Any]

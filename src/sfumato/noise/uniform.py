@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.noise.bits import bits
-from sfumato.noise.shapes import Size, count_of, shape_draws
+from sfumato.noise.sample_size import Size, count_of, shape_draws
 
 _LARGEST_INT64_BOUND = 1 << 63
 

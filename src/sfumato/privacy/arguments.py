@@ -32,9 +32,9 @@ LedgerLike: TypeAlias = "Ledger | str | os.PathLike[str] | None"
 _LIBRARIES = {"pandas": "pandas", "polars": "Polars", "pyarrow": "PyArrow", "numpy": "NumPy"}
 
 
-def suggest(given: object, known: Iterable[str]) -> str:
+def suggest(given: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return `; did you mean 'cells'?` for a near miss, else nothing."""
-    near = get_close_matches(str(given), list(known), n=1)
+    near = get_close_matches(str(given), list(known), n=1, cutoff=cutoff)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -31,7 +31,7 @@ _KEY = object()
 UNSEEN = object()
 
 
-class Refusal(RuntimeError):
+class BudgetRefusal(RuntimeError):
     """The books refuse; the message is made of public figures and names.
 
     Parameters
@@ -48,15 +48,15 @@ class Refusal(RuntimeError):
         self.issuer = issuer
 
 
-class SliceExceeded(Refusal):
+class SliceExceeded(BudgetRefusal):
     """A primitive asked for more than its slice holds; nothing was drawn."""
 
 
-class BudgetClosed(Refusal):
+class BudgetClosed(BudgetRefusal):
     """A primitive asked for budget after the door was closed, or in another process."""
 
 
-class SeededDraw(Refusal):
+class SeededDraw(BudgetRefusal):
     """Seeded bits were about to be drawn for a release that is booked as private."""
 
 
@@ -82,7 +82,7 @@ class Sampler:
         return primitive.start()
 
 
-class _Kept:
+class _Uncopyable:
     """Something that is not copied, pickled or taken into another process."""
 
     def __reduce__(self) -> NoReturn:
@@ -127,7 +127,7 @@ class _Slice:
     part: bool
 
 
-class _Account(_Kept):
+class _Account(_Uncopyable):
     """The books of one opening: slices, what each has spent, and what was said.
 
     Parameters
@@ -247,7 +247,7 @@ class _Account(_Kept):
             )
 
 
-class Budget(_Kept):
+class Budget(_Uncopyable):
     """A handle on a slice of privacy budget, in exact fractions.
 
     Parameters
@@ -269,7 +269,7 @@ class Budget(_Kept):
     def __repr__(self) -> str:
         known = self._account.slice_at(self._path)
         name = "/".join(self._path) or "whole"
-        return f"Budget({name}: {known.spent} of {known.limit} spent)"
+        return f"Budget({name!r}: {known.spent} of {known.limit} spent)"
 
     @property
     def path(self) -> Path:
@@ -397,7 +397,7 @@ class Budget(_Kept):
         return draft
 
 
-class Steps(_Kept):
+class Steps(_Uncopyable):
     """A running stateful primitive whose outputs go to the transcript."""
 
     def __init__(

@@ -2,8 +2,9 @@
 
 Every handle (release, open, perturb, fit, rehearse, and the auditor's record and replay) comes
 through here. The order never changes: check the parameters against what is public, write down the
-recipe, reserve room for the transcript, book the loss, open the budget, measure, close the budget,
-keep the transcript, check the books, and build the release from recipe and transcript alone.
+specification, reserve room for the transcript, book the loss, open the budget, measure, close the
+budget, keep the transcript, check the books, and build the release from specification and
+transcript alone.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from sfumato import noise
 from sfumato.noise import bits
 from sfumato.privacy import registry
-from sfumato.privacy.accounts import BooksDoNotAdd, check_accounts, check_headline, record_limit
 from sfumato.privacy.arguments import find_public, open_ledger, require_private
 from sfumato.privacy.budget import (
     _KEY,
     Budget,
+    BudgetRefusal,
     Driver,
-    Refusal,
     Sampler,
     SeededDraw,
     _Account,
 )
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.forks import refuse_broken_fork
-from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.guarantee import Basis, Guarantee
 from sfumato.privacy.ledger_store import LedgerError
+from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts, check_headline, record_limit
 from sfumato.privacy.program import Prompter, require_same, run_on_data, run_on_transcript
 from sfumato.privacy.release import Provenance, Release
 from sfumato.privacy.transcript import REHEARSED, SEEDED, Transcript
 from sfumato.privacy.transcript import Entry as TranscriptEntry
-from sfumato.privacy.unsaved import Kept, Reserve
+from sfumato.privacy.unsaved import Reserve, UnsavedRelease
 
 if TYPE_CHECKING:
     from sfumato.privacy.arguments import LedgerLike
@@ -52,13 +53,13 @@ T = TypeVar("T")
 
 #: The public part, among the files of a release that is kept.
 _FACTS = "public.json"
-#: A release may be larger than its trial on one made-up record.
+#: A release may be larger than its trial on one synthetic record.
 _GROWTH = 2
 
 #: Why a transcript with a mark promises nothing.
 CAVEATS = {
     SEEDED: "it was made with seeded bits, which are for tests only",
-    REHEARSED: "it is a rehearsal on made-up data",
+    REHEARSED: "it is a rehearsal on synthetic data",
 }
 
 
@@ -67,7 +68,7 @@ class MeasurementFailed(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Specification:
     """A method and a public part as plain bytes, written down before any private value is touched.
 
     Releases are built from these, so that nothing a method does while it measures can travel
@@ -80,7 +81,7 @@ class Recipe:
     facts: bytes
 
     @classmethod
-    def of(cls, method: AnyMethod, public: Any) -> Recipe:
+    def of(cls, method: AnyMethod, public: Any) -> Specification:
         """Write down a method and a public part."""
         return cls(
             type(method),
@@ -89,19 +90,19 @@ class Recipe:
             canonical(public.to_json()),
         )
 
-    def of_used(self, transcript: Transcript) -> Recipe:
-        """Return the recipe with no more of the public part than the questions of a session use."""
+    def of_used(self, transcript: Transcript) -> Specification:
+        """Return it with no more of the public part than the questions of a session use."""
         method: Any = self.method()
         public = self.public()
         names = method.used_columns(public, transcript)
-        return self if names is None else Recipe.of(method, public.only(names))
+        return self if names is None else Specification.of(method, public.only(names))
 
-    def narrowest(self, transcript: Transcript) -> Recipe:
-        """Return the recipe with no more of the public part than a release of it publishes."""
+    def narrowest(self, transcript: Transcript) -> Specification:
+        """Return it with no more of the public part than a release of it publishes."""
         if hasattr(self.method_type, "used_columns"):
             return self.of_used(transcript)
         method = self.method()
-        return Recipe.of(method, keep_used(method, self.public()))
+        return Specification.of(method, keep_used(method, self.public()))
 
     def method(self) -> AnyMethod:
         """Return the method, read anew."""
@@ -126,13 +127,13 @@ def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee
     return guarantee
 
 
-def prepare(method: AnyMethod, public: Any) -> Recipe:
-    """Check everything that can be checked without data or budget, and write down the recipe."""
+def prepare(method: AnyMethod, public: Any) -> Specification:
+    """Check all that can be checked without data or budget; return what a release is built from."""
     method.check(public)
     check_headline(method)
     method.plan(public)
     method.guarantee(public).words()
-    return Recipe.of(method, public)
+    return Specification.of(method, public)
 
 
 def keep_used(method: AnyMethod, whole: Any) -> Any:
@@ -154,7 +155,7 @@ class Sizes:
     files: int
 
 
-def try_out(recipe: Recipe) -> Sizes:
+def try_out(specification: Specification) -> Sizes:
     """Go through a whole release on one synthetic record, to the files it is saved in.
 
     Whatever would break after the loss is booked breaks here, before it costs. How large the
@@ -162,12 +163,12 @@ def try_out(recipe: Recipe) -> Sizes:
     """
     from sfumato.privacy.saved import all_files
 
-    recipe = Recipe.of(recipe.method().trial(), recipe.public())
-    data = recipe.public().make_synthetic(1, noise.generator(0))
-    transcript = run(recipe.method(), data, Sampler()).with_mark(REHEARSED)
-    files = all_files(build(recipe, transcript, time=now(), ledger=None))
+    specification = Specification.of(specification.method().trial(), specification.public())
+    data = specification.public().make_synthetic(1, noise.generator(0))
+    transcript = run(specification.method(), data, Sampler()).with_mark(REHEARSED)
+    files = all_files(build(specification, transcript, time=now(), ledger=None))
     return Sizes(
-        transcript=_size(transcript.to_files()) + len(recipe.facts),
+        transcript=_size(transcript.to_files()) + len(specification.facts),
         files=_size(files),
     )
 
@@ -177,20 +178,26 @@ def _size(files: dict[str, bytes]) -> int:
 
 
 def build(
-    recipe: Recipe,
+    specification: Specification,
     transcript: Transcript,
     *,
     time: str,
     ledger: dict[str, Any] | None,
 ) -> Release:
     """Check the books of a transcript, and build the release from it and what is public."""
-    method, public, transcript = recipe.method(), recipe.public(), _settle_transcript(transcript)
+    method, public, transcript = (
+        specification.method(),
+        specification.public(),
+        _settle_transcript(transcript),
+    )
     check_headline(method)
-    check_accounts(transcript, method.working_loss(), public)
     guarantee = promise(method, public, transcript.marks)
+    if guarantee.basis is Basis.PUBLISHED:
+        registry.import_published()
+    check_accounts(transcript, method.working_loss(), public)
     if ledger is not None:
         guarantee = guarantee.composed_in(ledger["reference"])
-    release: Release = follow(method, public, transcript)
+    release: Release = rebuild_from_transcript(method, public, transcript)
     release._provenance = Provenance(
         method=method,
         public=public,
@@ -203,7 +210,7 @@ def build(
     return release
 
 
-def follow(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
+def rebuild_from_transcript(method: AnyMethod, public: Any, transcript: Transcript) -> Any:
     """Run a method with a transcript in place of data, and return what it makes of it.
 
     Parameters
@@ -260,7 +267,7 @@ class Booking:
     ) -> None:
         self.ledger = ledger
         self.entry: Entry | None = None
-        self.kept: Kept | None = None
+        self.kept: UnsavedRelease | None = None
         self._kept_digest = ""
         self._reserve: Reserve | None = None
         marks = () if bits().private else (SEEDED,)
@@ -300,7 +307,7 @@ class Booking:
 
     def keep(
         self,
-        recipe: Recipe,
+        specification: Specification,
         transcript: Transcript,
         time: str,
         status: Literal["released", "closed"],
@@ -315,15 +322,15 @@ class Booking:
         if digest == self._kept_digest:
             return
         document = {
-            "method": recipe.method().name,
-            "parameters": json.loads(recipe.parameters),
-            "public": recipe.public_type.kind,
+            "method": specification.method().name,
+            "parameters": json.loads(specification.parameters),
+            "public": specification.public_type.kind,
             "time": time,
             "ledger": self.document(),
             "transcript": digest,
             "status": status,
         }
-        files = {_FACTS: recipe.facts, **transcript.to_files()}
+        files = {_FACTS: specification.facts, **transcript.to_files()}
         try:
             self.kept = self._reserve.keep(self.entry.number, document, files)
             self._kept_digest = digest
@@ -343,7 +350,7 @@ class Booking:
         finally:
             self._let_go()
 
-    def released(
+    def mark_released(
         self, status: Literal["released", "closed"], transcript: Transcript, made: Any
     ) -> None:
         """Tell the ledger that something was handed out, and from which transcript."""
@@ -445,7 +452,7 @@ def run_guarded(
     note = "interrupted"
     try:
         return work()
-    except Refusal as error:
+    except BudgetRefusal as error:
         # Only what the books themselves refused may be repeated; the text of others is withheld.
         own = error.issuer is _KEY and (not ends or isinstance(error, SeededDraw))
         failure = type(error)(str(error)) if own else _failure(method, error, booking.booked)
@@ -525,8 +532,8 @@ def release(
     require_private(data, kind=method.kind, verb=kind)
     ledger = open_ledger(ledger)
     data = keep_used(method, data)
-    recipe = prepare(method, data.public)
-    sizes = try_out(recipe)
+    specification = prepare(method, data.public)
+    sizes = try_out(specification)
     if reserve is not None:
         reserve(_GROWTH * sizes.files)
     booking = Booking(method, data, ledger, kind, room=_GROWTH * sizes.transcript)
@@ -535,13 +542,13 @@ def release(
     )
     time = now()
     try:
-        booking.keep(recipe, transcript, time, "released")
-        built = build(recipe, transcript, time=time, ledger=booking.document())
+        booking.keep(specification, transcript, time, "released")
+        built = build(specification, transcript, time=time, ledger=booking.document())
     except BaseException as error:
         booking.report_failure(error)
         raise
-    built._kept = booking.kept
-    booking.released("released", built.transcript, built)
+    built._unsaved = booking.kept
+    booking.mark_released("released", built.transcript, built)
     return built
 
 
@@ -555,7 +562,7 @@ def recover(ledger: Ledger, number: int) -> Release:
     number
         The number of its entry.
     """
-    kept = Kept(ledger.path, number)
+    kept = UnsavedRelease(ledger.path, number)
     if kept.in_use():
         raise LedgerError(
             f"entry {number} of {ledger.path} is still being made by another process; wait for it"
@@ -568,7 +575,7 @@ def recover(ledger: Ledger, number: int) -> Release:
     method = registry.resolve(document["method"]).from_parameters(document["parameters"])
     public = registry.resolve(f"public.{document['public']}").from_json(json.loads(files[_FACTS]))
     built = build(
-        Recipe.of(method, public),
+        Specification.of(method, public),
         Transcript.from_files(files),
         time=document["time"],
         ledger=document["ledger"],
@@ -580,7 +587,7 @@ def recover(ledger: Ledger, number: int) -> Release:
         ledger.finish(entry, status=document["status"], note=note)
     elif entry.note != note:
         raise LedgerError(f"{entry.reference} ended as {entry.status}, for another transcript")
-    built._kept = kept
+    built._unsaved = kept
     return built
 
 
@@ -588,9 +595,9 @@ def rehearse(method: AnyMethod, public: Any, *, rows: int, generator: Any) -> An
     """Run a full release on synthetic data with the same public part, at no privacy loss."""
     refuse_broken_fork()
     public = keep_used(method, find_public(public, kind=method.kind, verb="rehearse"))
-    recipe = prepare(method, public)
+    specification = prepare(method, public)
     transcript = run(method, public.make_synthetic(rows, generator), Sampler())
-    return build(recipe, transcript.with_mark(REHEARSED), time=now(), ledger=None)
+    return build(specification, transcript.with_mark(REHEARSED), time=now(), ledger=None)
 
 
 def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: LedgerLike) -> Session:
@@ -600,25 +607,25 @@ def open_session(method: InteractiveMethod[Any, Any], data: Any, ledger: LedgerL
     refuse_broken_fork()
     require_private(data, kind=method.kind, verb="open")
     ledger = open_ledger(ledger)
-    recipe = prepare(method, data.public)
-    booking = Booking(method, data, ledger, "session", room=len(recipe.facts))
+    specification = prepare(method, data.public)
+    booking = Booking(method, data, ledger, "session", room=len(specification.facts))
     budget, account = _open_budget(method, data.public, Sampler(), booked=booking.booked)
-    return Session(method, data, recipe, budget, account, booking)
+    return Session(method, data, specification, budget, account, booking)
 
 
 def perturb(method: LocalMethod[Any, Any], value: Any, ledger: LedgerLike) -> Any:
     """Randomise one client's own value and return the report."""
     ledger = open_ledger(ledger)
     data = method.own(value)
-    recipe = prepare(method, data.public)
+    specification = prepare(method, data.public)
     if not bits().private:
         raise SeededDraw("a report cannot be marked as a test; draw it outside noise.seeded()")
     booking = Booking(method, data, ledger, "perturb", room=None)
     transcript = _settle_transcript(
         run_guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
     )
-    fresh, public = recipe.method(), recipe.public()
+    fresh, public = specification.method(), specification.public()
     check_accounts(transcript, fresh.working_loss(), public)
-    report = follow(fresh, public, transcript)
-    booking.released("released", transcript, report)
+    report = rebuild_from_transcript(fresh, public, transcript)
+    booking.mark_released("released", transcript, report)
     return report

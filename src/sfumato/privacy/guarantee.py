@@ -154,9 +154,12 @@ class Guarantee:
         )
         also = "".join(f" (also {loss})" for loss in self.also)
         but = f", except for {self.excludes}" if self.excludes else ""
+        # What is not proved must not read like a guarantee, not even in its first words.
+        claimed = "" if self.basis is Basis.PROVED else "claimed, not proved: "
+        proved = ", proved" if self.basis is Basis.PROVED else ""
         return escape(
-            f"{self.loss}{also} for any one {self.unit} {self.relation.words}{but}, "
-            f"{self.basis}, {composed}"
+            f"{claimed}{self.loss}{also} for any one {self.unit} {self.relation.words}{but}"
+            f"{proved}, {composed}"
         )
 
     def __repr__(self) -> str:
@@ -181,16 +184,16 @@ class Guarantee:
                 "This release reproduces a published method whose proof of privacy does not hold. "
                 "It carries no privacy guarantee and must not be treated as private."
             )
-        lines = [f"Whatever is done with this release, {self._odds()}."]
+        lines = [f"{self._odds()}."]
         if self.excludes:
             lines.append(
-                f"It does not cover {self.excludes}; the promise holds only between data in which "
-                "this is the same."
+                f"It does not cover {self.excludes}; the guarantee holds only between data in "
+                "which this is the same."
             )
         if self.contribution > 1:
             lines.append(
                 f"At most {self.contribution} records of one {self.unit} were used; further ones "
-                "were left out by a rule that looks at no value."
+                "were left out by a rule that does not depend on values."
             )
         if self.public:
             lines.append("Taken as public knowledge: " + "; ".join(self.public) + ".")
@@ -212,10 +215,12 @@ class Guarantee:
         )
 
     def _odds(self) -> str:
-        """Return what an onlooker can learn, as a change of odds or of probabilities."""
+        """Return what can be learnt from the release, as a change of odds or of probabilities."""
         # An edge has no data; it is there or it is not.
         who = "one edge" if self.unit is Unit.EDGE else f"one {self.unit}'s data"
-        change = "in or out" if self.relation is Relation.ADD_REMOVE else "as they are or any other"
+        change = f"Adding or removing {who}"
+        if self.relation is Relation.REPLACE_ONE:
+            change = f"Replacing {who} by any other"
         loss = self.loss
         if isinstance(loss, ZCDP | GDP):
             # A reader of ρ alone is owed a figure in odds; 1e-9 is far below one in any population.
@@ -229,12 +234,12 @@ class Guarantee:
         if isinstance(loss, ApproxDP) and loss.delta:
             # (ε, δ) bounds probabilities of events, not the odds given one outcome.
             return (
-                f"having {who} {change} changes the probability of anything an onlooker may see by "
-                f"a factor of at most {factor}, and a further {_up(loss.delta, 2)} at most"
+                f"{change} changes the probability of any conclusion drawn from this release by at "
+                f"most a factor of {factor} and an additional {_up(loss.delta, 2)}"
             )
         return (
-            f"having {who} {change} changes the odds of anything an onlooker may conclude by a "
-            f"factor of at most {factor}"
+            f"{change} changes the odds of any conclusion drawn from this release by at most a "
+            f"factor of {factor}"
         )
 
     def composed_in(self, ledger: str) -> Guarantee:

@@ -38,7 +38,7 @@ from sfumato.privacy.ledger_store import Event, Gone, LedgerError, Reading, Stor
 from sfumato.privacy.ledger_terms import BudgetExceeded, Terms
 from sfumato.privacy.loss import Loss, loss_from_json, zero
 from sfumato.privacy.notebook import show_facts, show_table
-from sfumato.privacy.unsaved import Kept, all_kept
+from sfumato.privacy.unsaved import UnsavedRelease, all_kept
 
 if TYPE_CHECKING:
     from sfumato.privacy.release import Release
@@ -144,8 +144,8 @@ class Ledger:
     def __repr__(self) -> str:
         terms = self._account.terms
         return (
-            f"Ledger({str(self.path)!r}, allow={terms.allow}, unit={terms.unit}, "
-            f"relation={terms.relation})"
+            f"Ledger({str(self.path)!r}, allow={terms.allow}, unit='{terms.unit}', "
+            f"relation='{terms.relation}')"
         )
 
     def _repr_html_(self) -> str:
@@ -275,7 +275,7 @@ class Ledger:
         number
             The number of its entry.
         """
-        Kept(self.path, number).discard()
+        UnsavedRelease(self.path, number).discard()
 
     def witnesses(self) -> list[Path]:
         """Return the files that hold what was last seen of this ledger, away from it."""

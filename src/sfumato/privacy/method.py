@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from sfumato.privacy import door, registry
-from sfumato.privacy.accounts import record_limit
 from sfumato.privacy.arguments import check_parameters, takes_public
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
 from sfumato.privacy.loss import Loss, Number, PureDP
+from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.parameters import (
     Epsilon,
     parameter,
@@ -142,7 +142,7 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     @classmethod
     def from_parameters(cls, document: dict[str, Any]) -> Self:
         """Return the method with the parameters that `parameters` wrote, now or earlier."""
-        present = rename_former(cls.former_names, document)
+        present = rename_former(cls, document)
         return cls(**read_parameters([item.name for item in fields(cls)], present))
 
     @classmethod

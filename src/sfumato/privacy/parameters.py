@@ -187,9 +187,18 @@ class Whole(Constraint):
 
 @dataclass(frozen=True)
 class OneOf(Constraint):
-    """One of a few words."""
+    """One of a few words.
+
+    Parameters
+    ----------
+    options
+        The words.
+    former
+        What words were before, and what they are now: saved releases may have either.
+    """
 
     options: tuple[str, ...]
+    former: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def allowed(self) -> str:
@@ -201,6 +210,15 @@ class OneOf(Constraint):
         if value not in self.options:
             raise ValueError
         return str(value)
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the word, or say what is allowed, and what a former word is called now."""
+        try:
+            return super().__call__(name, value)
+        except ValueError as error:
+            if not isinstance(value, str) or value not in self.former:
+                raise
+            raise ValueError(f"{error}; write {name}={self.former[value]!r}") from None
 
 
 @dataclass(frozen=True)
@@ -336,17 +354,25 @@ def read_parameters(names: Sequence[str], document: Mapping[str, Any]) -> dict[s
     return dict(document)
 
 
-def rename_former(former: Mapping[str, str], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a document under the names that they have now.
+def rename_former(method: type[Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a document with the names and words that they have now.
 
     Parameters
     ----------
-    former
-        What parameters were called before, and what they are called now.
+    method
+        The class of the method, with `former_names`; the constraints of its fields have the former
+        words.
     document
         The parameters. One that is there under both names keeps both, and so is refused as unknown.
     """
-    return {
-        former[name] if name in former and former[name] not in document else name: value
+    names = method.former_names
+    present = {
+        names[name] if name in names and names[name] not in document else name: value
         for name, value in document.items()
     }
+    for item in fields(method):
+        former = getattr(item.metadata["constraint"], "former", {})
+        value = present.get(item.name)
+        if isinstance(value, str) and value in former:
+            present[item.name] = former[value]
+    return present

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 _classes: dict[str, type[Any]] = {}
@@ -35,6 +36,12 @@ def find_published(place: str) -> Any:
     """
     module, _, name = place.partition(":")
     return getattr(import_module(f"sfumato.published.{module}"), name)
+
+
+def import_published() -> None:
+    """Import all that papers printed: their primitives are known before a transcript is priced."""
+    for module in sorted((Path(__file__).parent.parent / "published").glob("[a-z]*.py")):
+        import_module(f"sfumato.published.{module.stem}")
 
 
 def resolve(name: str) -> type[Any]:

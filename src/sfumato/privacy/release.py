@@ -24,7 +24,7 @@ from sfumato.sections import Picture, Section
 
 if TYPE_CHECKING:
     from sfumato.privacy.method import AnyMethod
-    from sfumato.privacy.unsaved import Kept
+    from sfumato.privacy.unsaved import UnsavedRelease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Release(ABC):
     kind: ClassVar[str]
     _provenance: Provenance | None = None
     #: Where its transcript is kept until it is saved, if it was booked in a ledger.
-    _kept: Kept | None = None
+    _unsaved: UnsavedRelease | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Escape the words of every kind of release: they repeat names out of files."""

@@ -25,6 +25,7 @@ from sfumato.privacy.canonical import canonical, digest
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.file_comparison import Differences, compare, surplus
 from sfumato.privacy.forks import refuse_broken_fork
+from sfumato.privacy.former_words import restore_former
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.parameters import rename_former
 from sfumato.privacy.release import Release
@@ -38,23 +39,23 @@ README = "README.txt"
 REPORT = "report.html"
 #: What the files are, for whoever opens the folder. A name means one thing in all releases.
 FILE_WORDS = {
-    REPORT: "the release on one page, for people; whoever checks the release draws it again",
-    "synthetic.csv": "made-up rows in the columns and types of the private table",
+    REPORT: "the release on one page; verification draws it again and compares",
+    "synthetic.csv": "synthetic rows with the columns and types of the private table",
     "marginals.csv": "every count of every table, with the margin of its noise",
     "codebook.csv": "the values of every column, in order; of numbers the bins",
-    "network.json": "which columns the model joins, and what was counted for it",
+    "network.json": "the columns that the model connects, and the measured tables",
     "answers.csv": "the questions and their answers, with the margins of the noise",
     "weights.csv": "the weight of every feature of the model",
     "coefficients.csv": "what each column adds to a prediction, in its own units",
-    "edges.csv": "a made-up graph: two nodes a row",
-    "model.json": "what graphs are drawn from",
-    "degrees.csv": "how many edges nodes have, in order",
-    "histogram.csv": "how many nodes have how many edges",
+    "edges.csv": "a synthetic graph: two nodes per row",
+    "model.json": "the model from which graphs are sampled",
+    "degrees.csv": "the degrees of the nodes, sorted",
+    "histogram.csv": "the number of nodes of each degree",
     "eigenvalues.csv": "the eigenvalues, the largest first",
-    "eigenvectors.csv": "for every node its entry in each eigenvector",
+    "eigenvectors.csv": "the entry of every node in each eigenvector",
     certificates.NAME: "method, parameters, guarantee, ledger entry, hashes of the files",
-    PUBLIC: "what was taken as public: all that was declared about the data",
-    TRANSCRIPT_FILES[0]: "all that was ever said about the private data, with its cost",
+    PUBLIC: "everything that was declared public about the data",
+    TRANSCRIPT_FILES[0]: "every answer about the private data, with its privacy loss",
     TRANSCRIPT_FILES[1]: f"the figures that {TRANSCRIPT_FILES[0]} names",
     README: "this text",
 }
@@ -82,11 +83,11 @@ def save(release: Release, path: Path, *, key: Path | None) -> Path:
     try:
         place = _save(release, path.resolve(), key)
     except BaseException as error:
-        if release._kept is not None:
-            error.add_note(release._kept.words())
+        if release._unsaved is not None:
+            error.add_note(release._unsaved.words())
         raise
-    if release._kept is not None:
-        release._kept.discard()
+    if release._unsaved is not None:
+        release._unsaved.discard()
     return place
 
 
@@ -135,36 +136,36 @@ def all_files(release: Release, *, key: Path | None = None) -> dict[str, bytes]:
     return {**files, certificates.NAME: pretty(certificates.seal(document, key))}
 
 
-def _files(release: Release) -> dict[str, bytes]:
-    """Return every file of a saved release but its certificate."""
+def _files(release: Release, word: Callable[[str], str] = str) -> dict[str, bytes]:
+    """Return every file of a saved release but its certificate, in some wording."""
     origin = release.provenance
     data_files = release.files()
     return {
         **data_files,
         PUBLIC: pretty(origin.public.to_json()),
         **origin.transcript.to_files(),
-        README: escape(_readme(release, sorted(data_files)), lines=True).encode(),
+        README: escape(_readme(release, sorted(data_files), word), lines=True).encode(),
     }
 
 
-def _readme(release: Release, data_files: list[str]) -> str:
+def _readme(release: Release, data_files: list[str], word: Callable[[str], str]) -> str:
     """Return the text that greets whoever opens the folder."""
     origin = release.provenance
     names = (REPORT, *data_files, certificates.NAME, PUBLIC, *TRANSCRIPT_FILES, README)
     widest = max(map(len, names)) + 4
-    listed = "\n".join(_file_line(name, widest) for name in names)
+    listed = "\n".join(_file_line(name, widest, word) for name in names)
     first = f"Open {REPORT} first; if it is not there, `sfumato report THIS-FOLDER` draws it."
     check = (
         f"compares every file with {certificates.NAME}, rebuilds the release from "
-        f"{TRANSCRIPT_FILES[0]} and {TRANSCRIPT_FILES[1]} without any data, and says in plain "
-        "words what is promised."
+        f"{TRANSCRIPT_FILES[0]} and {TRANSCRIPT_FILES[1]} without any data, and states the "
+        "guarantee in plain words."
     )
     return (
-        f"{_wrap_text(release.words())}\n\n"
+        f"{_wrap_text(word(release.words()))}\n\n"
         f"{_wrap_text(first)}\n\n"
-        f"What is promised\n\n{_wrap_text(origin.guarantee.words())}\n\n"
+        f"What is promised\n\n{_wrap_text(word(origin.guarantee.words()))}\n\n"
         f"The files\n\n{listed}\n\n"
-        f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrap_text(check)}\n\n"
+        f"How to check it\n\n  sfumato verify THIS-FOLDER\n\n{_wrap_text(word(check))}\n\n"
         f"Made {origin.time} with {origin.method.name}.\n"
     )
 
@@ -181,9 +182,10 @@ def _wrap_text(text: str, first: str = "", indent: int = 0) -> str:
     )
 
 
-def _file_line(name: str, widest: int) -> str:
+def _file_line(name: str, widest: int, word: Callable[[str], str]) -> str:
     """Return what a file is, after its name."""
-    return _wrap_text(FILE_WORDS.get(name, "published data"), f"  {name}".ljust(widest), widest)
+    words = word(FILE_WORDS.get(name, "published data"))
+    return _wrap_text(words, f"  {name}".ljust(widest), widest)
 
 
 def _read(path: Path) -> tuple[bytes, dict[str, Any], dict[str, bytes]]:
@@ -235,11 +237,11 @@ def _rebuild(document: dict[str, Any], files: dict[str, bytes]) -> Release:
     facts = registry.resolve(f"public.{document['public']['kind']}")
     public = facts.from_json(json.loads(files[PUBLIC]))
     transcript = Transcript.from_files(files)
-    recipe = door.Recipe.of(method, public)
-    if recipe != recipe.narrowest(transcript):
+    specification = door.Specification.of(method, public)
+    if specification != specification.narrowest(transcript):
         raise ValueError(f"{PUBLIC} declares more than such a release uses")
     return door.build(
-        recipe,
+        specification,
         transcript,
         time=document["time"],
         ledger=document["ledger"],
@@ -451,17 +453,37 @@ def _check_statements(
 ) -> Differences:
     """Compare all that a certificate states with what follows from method, facts and transcript."""
     certificates.check_forms(document)
-    mine = _files(release)
-    if mine[PUBLIC] != files[PUBLIC]:
-        raise ValueError(surplus(PUBLIC, files[PUBLIC], mine[PUBLIC]))
+    mine = pretty(release.provenance.public.to_json())
+    if mine != files[PUBLIC]:
+        raise ValueError(surplus(PUBLIC, files[PUBLIC], mine))
+    found = _compare_statements(release, document, files, here, str)
+    if found.wrong:
+        former = _compare_statements(release, document, files, here, restore_former)
+        if not former.wrong:
+            return former
+        made_by, version = document["versions"].get("sfumato"), certificates.versions()["sfumato"]
+        # Another version may have other words, and it alone can tell.
+        hint = f"; it was made by version {made_by}: verify it with that" * (made_by != version)
+        raise ValueError(f"it does not match such a release: {found.wrong[0]}{hint}")
+    return found
+
+
+def _compare_statements(
+    release: Release,
+    document: dict[str, Any],
+    files: dict[str, bytes],
+    here: bool,
+    word: Callable[[str], str],
+) -> Differences:
+    """Compare a certificate and the text beside it with those that follow, in some wording."""
+    mine = _files(release, word)
     expected = certificates.certify(release, mine)
-    made_by, version = (item["versions"].get("sfumato") for item in (document, expected))
     # These do not follow from the release: their form was looked at, and files by their hashes.
     expected |= {name: document[name] for name in ("versions", "code")}
     expected["files"] = {name: digest(files[name]) for name in sorted(mine) if name in files}
     own = {name: pretty(part) for name, part in expected.items()}
-    method = type(release.provenance.method)
-    present = rename_former(method.former_names, document["parameters"])
+    own |= {name: word(own[name].decode()).encode() for name in ("guarantee", "plan")}
+    present = rename_former(type(release.provenance.method), document["parameters"])
     told = {name: pretty(document[name]) for name in own} | {"parameters": pretty(present)}
     # The figures of a plan are computed; all else is exact.
     loose = ("plan",)
@@ -475,10 +497,6 @@ def _check_statements(
         {**{name: told[name] for name in loose}, README: files.get(README, b"")},
         exactly=here,
     )
-    if found.wrong:
-        # Another version may have other words, and it alone can tell.
-        hint = f"; it was made by version {made_by}: verify it with that" * (made_by != version)
-        raise ValueError(f"it does not match such a release: {found.wrong[0]}{hint}")
     return found
 
 
@@ -558,9 +576,8 @@ def _check_booking(document: dict[str, Any], release: Release, ledger: Ledger) -
         later["public"] = None
     booked, claimed = {**entry.guarantee.to_json(), **later}, {**document["guarantee"], **later}
     # An entry, or a certificate, from before a parameter was renamed states its former name.
-    former = type(release.provenance.method).former_names
     spent, stated_parameters = (
-        rename_former(former, parameters)
+        rename_former(type(release.provenance.method), parameters)
         for parameters in (entry.parameters, document["parameters"])
     )
     if (entry.method, spent, booked) != (document["method"], stated_parameters, claimed):

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.privacy import door
-from sfumato.privacy.budget import Budget, _Account, _Kept
+from sfumato.privacy.budget import Budget, _Account, _Uncopyable
 from sfumato.privacy.canonical import canonical
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.loss import Loss
@@ -27,21 +27,21 @@ def question_label(number: int, question: Any) -> str:
     return f"{number} {canonical(plain(question)).decode()}"
 
 
-class Session(_Kept):
+class Session(_Uncopyable):
     """An open session on private data."""
 
     def __init__(
         self,
         method: InteractiveMethod[Any, Any],
         data: Any,
-        recipe: door.Recipe,
+        specification: door.Specification,
         budget: Budget,
         account: _Account,
         booking: door.Booking,
     ) -> None:
         self._method = method
         self._data = data
-        self._recipe = recipe
+        self._specification = specification
         self._budget = budget
         self._account = account
         self._booking = booking
@@ -49,7 +49,7 @@ class Session(_Kept):
 
     def __repr__(self) -> str:
         state = "open" if self._account.is_open else "closed"
-        return f"Session({self._method.name}, {self._asked} asked, {state})"
+        return f"Session({self._method.name!r}, {self._asked} asked, {state})"
 
     @property
     def guarantee(self) -> Guarantee:
@@ -69,7 +69,7 @@ class Session(_Kept):
         question
             What to ask; it becomes public with the answer.
         """
-        fresh, public = self._recipe.method(), self._recipe.public()
+        fresh, public = self._specification.method(), self._specification.public()
         parsed = fresh.parse_question(public, question)  # type: ignore[attr-defined]
         # Asked before the lock too, which may have been held when this process was forked.
         self._account.require_open("the question")
@@ -90,15 +90,15 @@ class Session(_Kept):
                 raise
             self._asked += 1
             transcript = Transcript.from_files(self._account.transcript().to_files())
-            recipe = self._recipe.of_used(transcript)
-            self._booking.keep(recipe, transcript, door.now(), "closed")
+            specification = self._specification.of_used(transcript)
+            self._booking.keep(specification, transcript, door.now(), "closed")
             said = transcript.entries[-1:]
         budget = door.prompt_budget(fresh, public, said)
         return run_on_transcript(fresh.answer(public, budget, parsed, number))  # type: ignore[attr-defined]
 
     def _measure_question(self, question: Any, number: int) -> None:
         """Measure what a question needs."""
-        public = self._recipe.public()
+        public = self._specification.public()
         run_on_data(self._method.answer(public, self._budget, question, number), self._data)
 
     def close(self) -> Any:
@@ -110,14 +110,16 @@ class Session(_Kept):
             self._data = None
             transcript, time = self._account.transcript(), door.now()
             try:
-                recipe = self._recipe.of_used(transcript)
-                self._booking.keep(recipe, transcript, time, "closed")
-                built = door.build(recipe, transcript, time=time, ledger=self._booking.document())
+                specification = self._specification.of_used(transcript)
+                self._booking.keep(specification, transcript, time, "closed")
+                built = door.build(
+                    specification, transcript, time=time, ledger=self._booking.document()
+                )
             except BaseException as error:
                 self._booking.report_failure(error)
                 raise
-            built._kept = self._booking.kept
-            self._booking.released("closed", built.transcript, built)
+            built._unsaved = self._booking.kept
+            self._booking.mark_released("closed", built.transcript, built)
         return built
 
     def __enter__(self) -> Self:

@@ -37,7 +37,7 @@ _SPARE = 2**20
 
 
 @dataclass(frozen=True)
-class Kept:
+class UnsavedRelease:
     """A transcript that is kept until its release is saved.
 
     Parameters
@@ -110,14 +110,15 @@ def folder_of(ledger: Path) -> Path:
     return ledger.with_name(ledger.name + _ENDING)
 
 
-def all_kept(ledger: Path) -> list[Kept]:
+def all_kept(ledger: Path) -> list[UnsavedRelease]:
     """Return all that is kept beside a ledger, in the order of the entries."""
     try:
         names = [file.stem for file in folder_of(ledger).glob("*.zip")]
     except OSError:
         return []
     return [
-        Kept(ledger, number) for number in sorted(int(name) for name in names if name.isdigit())
+        UnsavedRelease(ledger, number)
+        for number in sorted(int(name) for name in names if name.isdigit())
     ]
 
 
@@ -157,12 +158,14 @@ class Reserve:
                 "folder of the ledger must be writable"
             ) from error
 
-    def keep(self, number: int, document: dict[str, Any], files: dict[str, bytes]) -> Kept:
+    def keep(
+        self, number: int, document: dict[str, Any], files: dict[str, bytes]
+    ) -> UnsavedRelease:
         """Write down what the entry of that number paid for, and return once it is durable.
 
         What was kept of the same entry before is replaced, whole or not at all.
         """
-        kept = Kept(self._ledger, number)
+        kept = UnsavedRelease(self._ledger, number)
         content = _pack_release({**document, "format": FORMAT}, files)
         if self._draft is None:
             self._draft = self._new_file(len(content))

@@ -85,7 +85,7 @@ class AdaSSPEstimator:
         _, noise = self.noise(setting)
         if noise.mu_squared > limit.mu_squared:
             raise ValueError(
-                "the privacy loss of the published constants exceeds this epsilon and delta; use "
+                "the privacy loss of the paper's constants exceeds this epsilon and delta; use "
                 "variant='tight'"
             )
 
@@ -135,7 +135,7 @@ class AdaSSPEstimator:
         return LinearFit(weights=solve_lifted(matrix, linear, floor))
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got."""
+        """Return the weights that synthetic public rows would have got."""
         moments, noise = self.noise(setting)
         widths = moments.widths(noise.standard_deviation)
         matrix = x.T @ x + widths.symmetric(x.shape[1], generator)
@@ -172,7 +172,7 @@ def describe_error(setting: Setting, deviation: float) -> str:
         The noise on a sum of squares.
     """
     if setting.records is None:
-        return "the fewer records for so much noise, the worse; it cannot be told without them"
+        return "larger with fewer records; not known without them"
     # Records of length 1 spread over p features add up to n/p squares in each direction.
     curvature = setting.records / setting.dimension
     spectral = math.sqrt(2 * setting.dimension) * deviation
@@ -200,7 +200,7 @@ class AdaSSP(LinearMethod):
         both the same noise relative to their sensitivity; a smaller value is better if columns are
         highly correlated.
     variant
-        `"tight"`: the smallest noise that the budget allows. `"published"`: the noise of the paper,
+        `"tight"`: the smallest noise that the budget allows. `"paper"`: the noise of the paper,
         which leaves half of the budget or more unused. It is refused under replace-one, and if its
         privacy loss would exceed epsilon.
 
@@ -216,7 +216,7 @@ class AdaSSP(LinearMethod):
 
     ridge: Number = parameter(Multiple(), 1.96)
     balance: Number = parameter(Multiple(), 1)
-    variant: str = parameter(OneOf(("tight", "published")), "tight")
+    variant: str = parameter(OneOf(("tight", "paper"), {"published": "paper"}), "tight")
 
     def estimator(self, public: TablePublic) -> AdaSSPEstimator:
         """Return AdaSSP with these settings."""
@@ -225,7 +225,7 @@ class AdaSSP(LinearMethod):
             return AdaSSPEstimator(ridge=ridge, balance=balance)
         _, relation = self.record_budget(public)
         if public.contribution > 1 or relation is not Relation.ADD_REMOVE:
-            raise ValueError("the published variant is for add/remove; use variant='tight'")
+            raise ValueError("variant='paper' is for add/remove; use variant='tight'")
         logarithm = math.log(6 / float(Fraction(self.delta)))
         deviation = 3 * math.sqrt(logarithm) / float(Fraction(self.epsilon))
         return AdaSSPEstimator(ridge=ridge, balance=1.0, deviation=deviation)

@@ -139,7 +139,7 @@ class BoostedEstimator:
         return np.asarray((directions / kept) @ directions.T)
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got."""
+        """Return the weights that synthetic public rows would have got."""
         moments, noise = self.noise(setting)
         widths = moments.widths(noise.standard_deviation)
         size, bound = x.shape[1], self.bound / ANSWER

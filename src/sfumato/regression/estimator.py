@@ -1,7 +1,7 @@
 """What estimates the weights of a linear model from rows of bounded length.
 
 An estimator has public settings only. It asks, and fits from what primitives said; `rehearse` does
-the same to made-up public rows, for choosing settings before anything is spent.
+the same to synthetic public rows, for choosing settings before anything is spent.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Estimator(Protocol):
         """Ask what `budget` pays for about the rows of a rule, and return the weights."""
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got.
+        """Return the weights that synthetic public rows would have got.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Choosing how a model is fitted on made-up tables of the same public size.
+"""Choosing how a model is fitted on synthetic tables of the same public size.
 
 Every candidate goes through what it would do to private records: what is paid beforehand, rows,
 noise, fit. Nothing private enters, and the generator is seeded: who knows the public facts knows
@@ -36,7 +36,7 @@ __all__ = ["Candidate", "Found", "Grid", "Rehearsals", "Situation", "search"]
 
 Floats = NDArray[np.float64]
 
-#: Made-up tables have at most so many records, and numbers; noise is smaller in proportion.
+#: Synthetic tables have at most so many records, and numbers; noise is smaller in proportion.
 MOST_RECORDS, MOST_NUMBERS = 1500, 30_000
 #: So many more records are predicted.
 TESTED = 500
@@ -98,12 +98,12 @@ class Situation:
 
     @property
     def simulated(self) -> int:
-        """How many records a made-up table has."""
+        """How many records a synthetic table has."""
         most = min(MOST_RECORDS, max(MOST_NUMBERS // max(self.columns.dimension, 1), 100))
         return int(min(max(self.records, 8), most))
 
     def scaled(self, part: Fraction) -> Loss:
-        """Return a part of the budget, as much larger as made-up tables are smaller."""
+        """Return a part of the budget, as much larger as synthetic tables are smaller."""
         factor = Fraction(max(self.records, 1.0) / self.simulated).limit_denominator(10**6)
         if isinstance(self.limit, GDP):
             return GDP(self.limit.share(part).mu_squared * factor**2)
@@ -126,7 +126,7 @@ class Situation:
 
     @property
     def setting(self) -> Setting:
-        """What an estimator knows of a made-up table."""
+        """What an estimator knows of a synthetic table."""
         return Setting(
             dimension=self.columns.dimension,
             relation=self.relation,
@@ -159,7 +159,7 @@ class Grid:
 
 
 class Rehearsals:
-    """Made-up tables on which candidates are compared, prepared for one situation.
+    """Synthetic tables on which candidates are compared, prepared for one situation.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Rehearsals:
         return found
 
     def _table(self, number: int) -> tuple[MadeUp, Floats, Floats, float, float]:
-        """Return a made-up table, and the scales of its features and answers as they are paid."""
+        """Return a synthetic table, and the scales of its features and answers as they are paid."""
         if number not in self._tables:
             situation, generator = self.situation, noise.generator(2000 + number)
             rows = situation.simulated
@@ -234,7 +234,7 @@ class Rehearsals:
         return self._rows[key]
 
     def score(self, candidate: Candidate, tables: range) -> float:
-        """Return how good a candidate is on average over some of the made-up tables."""
+        """Return how good a candidate is on average over some of the synthetic tables."""
         mean = np.mean([self._score(candidate, number) for number in tables])
         # Rounded, so that the last digits, which machines disagree on, decide nothing.
         return round(float(mean), 9)
@@ -298,7 +298,7 @@ class Found:
     candidate
         The best one.
     score
-        How good it was on made-up tables: the mean rank correlation, or the mean logarithm of how
+        How good it was on synthetic tables: the mean rank correlation, or the mean logarithm of how
         many times smaller its squared error was than the target's variance.
     """
 
@@ -312,7 +312,7 @@ def search(rehearsals: Rehearsals, families: tuple[Candidate, ...], grid: Grid) 
     Parameters
     ----------
     rehearsals
-        The made-up tables.
+        The synthetic tables.
     families
         Where the search begins.
     grid
@@ -339,7 +339,7 @@ def _improve_candidate(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> 
 def _widen_bound(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candidate:
     """Return a candidate with the widest of the bounds that do nearly as well as the best.
 
-    A narrow bound explains something else than the mean of a skewed target, which made-up tables
+    A narrow bound explains something else than the mean of a skewed target, which synthetic tables
     of few records hardly show and real ones of many do.
     """
     ways = [start.with_bound(bound) for bound in sorted(grid.bounds)]
@@ -348,13 +348,13 @@ def _widen_bound(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candid
     return [way for way, score in zip(ways, scores, strict=True) if score >= enough][-1]
 
 
-# Made-up tables: columns and targets that nobody has, drawn from a fixed law.
+# Synthetic tables: columns and targets that nobody has, drawn from a fixed law.
 #
 # Columns are skewed, off the middle of their declared range and correlated; targets can be told
 # well or hardly, with long tails or without. Nothing private enters.
 
 
-#: What share of a made-up target its columns explain, and whether the rest has a long tail.
+#: What share of a synthetic target its columns explain, and whether the rest has a long tail.
 KINDS = ((0.2, True), (0.8, False), (0.5, True), (0.2, False), (0.8, True), (0.5, False))
 
 
@@ -418,7 +418,7 @@ class MadeUp:
 
     @classmethod
     def draw(cls, columns: Columns, rows: int, number: int) -> MadeUp:
-        """Return one of the made-up tables."""
+        """Return one of the synthetic tables."""
         explained, tailed = KINDS[number % len(KINDS)]
         generator = noise.generator(1000 + number)
         features = _features(columns, rows, generator)
@@ -441,7 +441,7 @@ def _standard(values: Floats) -> Floats:
 
 
 def _features(columns: Columns, rows: int, generator: Any) -> Floats:
-    """Return the features of made-up records: numbers from −1 to 1, and categories."""
+    """Return the features of synthetic records: numbers from −1 to 1, and categories."""
     many = len(columns.sizes)
     shared = max(1, many // 3)
     loads = generator.choice([0.3, 1.0]) * generator.standard_normal((shared, many))

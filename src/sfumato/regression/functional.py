@@ -255,7 +255,7 @@ class FunctionalRegression(Method[Table, RegressionModel]):
             what=f"{noise.shape[0]:,} coefficients of the objective",
             loss=self.loss(),
             noise=f"± {spread} (1 s.d.) on each, of which one record adds at most 2",
-            error="the fewer records for so much noise, the worse; it cannot be told without them",
+            error="larger with fewer records; not known without them",
             figures={"margin": most},
         )
         sizes = (Size(noise.shape[0], "sums"),)

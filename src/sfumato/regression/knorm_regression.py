@@ -195,7 +195,7 @@ class KNormEstimator:
     def steps(self, setting: Setting) -> tuple[PlanStep, ...]:
         """Return the one step, and how its noise compares with what one record adds."""
         noise, deviation = self.noise(setting), self.deviation(setting)
-        error = "the fewer records for so much noise, the worse"
+        error = "the error is larger with fewer records"
         if setting.records is not None:
             share = deviation / setting.records * setting.dimension
             error = f"weights off by about {share:.3g} each, where 1 explains an answer wholly"
@@ -226,7 +226,7 @@ class KNormEstimator:
         )
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got."""
+        """Return the weights that synthetic public rows would have got."""
         linear, beside = self._beside(x.shape[1], setting.relation)
         second = np.array([np.sum(x * x)])
         if self.matrix:

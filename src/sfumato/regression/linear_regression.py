@@ -1,4 +1,4 @@
-"""The default linear regression: the estimator that does best on made-up tables of this size."""
+"""The default linear regression: the estimator that does best on synthetic tables of this size."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ GRID = Grid(
 FEW = Grid(bounds=(1.0, 3.0), radii=(1.0, 2.0), shapes=("weigh",))
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
-#: The made-up tables by which a plan says how good a fit will be: others than it was chosen on.
+#: The synthetic tables by which a plan says how good a fit will be: others than it was chosen on.
 FRESH = range(100, 112)
 #: Differences below this are not worth a word.
 VISIBLE = 0.01
@@ -118,7 +118,7 @@ LARGEST = 50.0
 
 @lru_cache(maxsize=4)
 def _rehearsals(situation: Situation, goal: str) -> Rehearsals:
-    """Return the made-up tables of a situation, which are drawn once."""
+    """Return the synthetic tables of a situation, which are drawn once."""
     return Rehearsals(situation, goal)
 
 
@@ -298,7 +298,7 @@ class LinearRegression(LinearMethod):
         """Return what finds the weights for so many records."""
         estimator: Any = self._candidate(public, setting.records).estimator
         if getattr(estimator, "profile", None) is not None:
-            # Made-up tables have no codes outside the order of a number; the design may.
+            # Synthetic tables have no codes outside the order of a number; the design may.
             profile = second_moments(public, self.design(public))
             estimator = replace(estimator, profile=profile)
         return estimator  # type: ignore[no-any-return]
@@ -339,7 +339,7 @@ class LinearRegression(LinearMethod):
         middle, best = median(shares), score_without_noise(situation, self.goal)
         what = "of the order of records" if self.goal == "order" else "of the target's variance"
         notes = [
-            f"Chosen on made-up tables of about {situation.records:,.0f} records: "
+            f"Chosen on synthetic tables of about {situation.records:,.0f} records: "
             f"{found.candidate.estimator.name}. On {len(shares)} others it told from "
             f"{_percent(shares[0])} to {_percent(shares[-1])} {what}, {_percent(middle)} in the "
             f"middle; without noise about {_percent(self._explained_share(best))} could be told."

@@ -28,7 +28,7 @@ from sfumato.regression.estimator import Said
 from sfumato.regression.estimator_choice import example_table
 from sfumato.regression.knorm_regression import CROSS, SQUARE
 from sfumato.regression.model import RegressionModel
-from sfumato.regression.models import RegressionModels
+from sfumato.regression.model_per_target import RegressionModels
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.preparation import FEATURES, Preparation
 from sfumato.regression.queries import ResponseSums

@@ -20,7 +20,7 @@ from sfumato.data.frames import ToFrame, columns_of, names_of
 from sfumato.data.table import TablePublic
 from sfumato.data.weights import WEIGHTS, WeightTable
 from sfumato.engines.coding import MISSING, OTHER, Dates
-from sfumato.engines.intake import Recipe, take
+from sfumato.engines.intake import IntakeRules, take
 from sfumato.privacy.figures import round_figures
 from sfumato.privacy.release import Release
 from sfumato.regression.design import INTERCEPT, UNORDERED, Design, centres
@@ -215,9 +215,9 @@ class RegressionModel(Release, ToFrame):
         if not columns:
             rows = len(next(iter(columns_of(frame).values()), ()))
             return fine_features(self.public, self.design, [], rows)
-        recipe = Recipe(codings={column.name: column.coding for column in columns})
-        recipe.check_names(names_of(frame))
-        table = take(columns_of(frame, recipe.needed), recipe).table
+        rules = IntakeRules(codings={column.name: column.coding for column in columns})
+        rules.check_names(names_of(frame))
+        table = take(columns_of(frame, rules.needed), rules).table
         codes = [table.codes(number) for number in range(len(columns))]
         return fine_features(self.public, self.design, codes, table.rows)
 
@@ -284,10 +284,10 @@ class RegressionModel(Release, ToFrame):
             else "The sum is the logarithm of the odds: above 0 it means yes."
         )
         return (
-            f"A rule that guesses {what} from {count} column{'s' * (count != 1)}. {self.about} "
+            f"A model that predicts {what} from {count} column{'s' * (count != 1)}. {self.about} "
             f"It adds up, in the units of the columns: {self._sum()}. {end} All figures are in "
-            f"{COEFFICIENTS}; {WEIGHTS} has the same for columns that are stretched from −1, "
-            "their lower bound, to 1, their upper."
+            f"{COEFFICIENTS}; {WEIGHTS} has the same for columns scaled to the range from −1 "
+            "(lower bound) to 1 (upper bound)."
         )
 
     def _sum(self) -> str:

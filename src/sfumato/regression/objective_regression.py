@@ -166,7 +166,7 @@ class ObjectiveEstimator:
         return LinearFit(weights=primitive.read(said))
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got.
+        """Return the weights that synthetic public rows would have got.
 
         Where there are fewer rows than records, the random term and the shrinking are made smaller
         in proportion.

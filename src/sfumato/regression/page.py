@@ -39,8 +39,8 @@ def _model(release: RegressionModel) -> Section:
     blocks: list[Block] = [
         Text(
             f"The model predicts {_target(release)} by a sum: a constant, and what each column of "
-            "a record adds. Chance was added to all of it while it was fitted, so that a small "
-            "figure may be nothing but noise. " + release.about
+            "a record adds. Noise was added during fitting, so a small figure may be noise only. "
+            + release.about
         ),
         Text(release.how_sure()),
         Facts(_figures(release)),
@@ -171,37 +171,36 @@ def _example(release: RegressionModel) -> Section:
     """Show the sum for one record that nobody has."""
     blocks = (
         Text(
-            "A prediction is worked out by hand like this: begin with the constant; for each "
+            "A prediction is computed by hand as follows: begin with the constant; for each "
             "column of numbers add its figure times the number itself; for each column of "
             "categories add the figure of the category, and nothing for the first one declared."
         ),
         Text(
-            "Above 0 the model says yes; the probability is 1/(1 + e^−sum), and far from one half "
-            "it is less sure than it says."
+            "Above 0 the prediction is yes; the probability is 1/(1 + e^−sum), and far from one "
+            "half it is less certain than it states."
             if release.positive is not None
             else "A sum beyond the declared bounds of the target counts as the bound."
         ),
     )
-    return Section("sum", "How a prediction comes about", blocks, COEFFICIENTS)
+    return Section("sum", "How a prediction is computed", blocks, COEFFICIENTS)
 
 
 def _use(release: RegressionModel) -> Section:
     """Say what the model is good for, and what it is not."""
     points = [
-        "Use it to predict the target of new records of the same kind, and to see what goes with "
-        "it in columns that many records have a value of. It says what goes together, not what "
-        "causes what.",
-        "Columns that say nearly the same share their weight in a way that noise decides: look at "
-        "them together.",
-        "How far off predictions are is not told here, because that would have to be counted in "
-        "the private data. The custodian can see it with sfumato regress evaluate, and should not "
+        "Use it to predict the target of new records of the same kind, and to see what is "
+        "associated with it, in columns for which many records have a value. It shows "
+        "associations, not causes.",
+        "Columns that are nearly the same share their weight as the noise decides: consider them "
+        "together.",
+        "The error of predictions is not given here, because it would have to be measured in the "
+        "private data. The custodian can compute it with sfumato regress evaluate, and should not "
         "publish it.",
-        "What a model says about everybody it also says about those who are not in the data. It "
-        "does not hide what is true of a group; sfumato attack inversion shows what that means for "
-        "a column.",
+        "The model applies equally to people who are not in the data. It does not hide properties "
+        "of a group; sfumato attack inversion shows the consequence for a column.",
     ]
     if release.covariance is not None:
-        points.insert(1, "It knows how sure it is: --level 0.95 adds intervals to predictions.")
+        points.insert(1, "It includes its uncertainty: --level 0.95 adds intervals to predictions.")
     commands = (
         "sfumato regress predict THIS-FOLDER new-rows.csv --out predicted.csv",
         "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').coef)\"",
@@ -222,7 +221,7 @@ def _files() -> Section:
         (
             "weights.csv",
             "column, value, weight",
-            "the weight of each feature, for columns that are stretched to −1 … 1",
+            "the weight of each feature, for columns scaled to −1 … 1",
         ),
     )
     grid = Grid(("file", "columns", "meaning"), rows)

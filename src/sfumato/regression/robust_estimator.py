@@ -120,7 +120,7 @@ class RobustEstimator:
                 loss=setting.limit,
                 noise=f"± {matrix:,.4g}, {products:,.4g} and {square:,.4g} (1 s.d.) on each of the "
                 "matrix, the products and the square, of which one record adds at most 1",
-                error="the fewer records for so much noise, the worse",
+                error="the error is larger with fewer records",
                 figures={"margin": products},
             ),
         )
@@ -166,7 +166,7 @@ class RobustEstimator:
     def rehearse(
         self, setting: Setting, x: Floats, y: Floats, generator: np.random.Generator
     ) -> LinearFit:
-        """Return the weights that made-up public rows would have got."""
+        """Return the weights that synthetic public rows would have got."""
         entry, p = self.entry / ROW, setting.dimension
         true = Statistics.of(np.clip(x, -entry, entry) / entry, y)
         scales = self.box(setting).scales(self.noise(setting))

@@ -1,6 +1,6 @@
-"""Where rows and answers are best clipped, and how the loss is shared: chosen on made-up data.
+"""Where rows and answers are best clipped, and how the loss is shared: chosen on synthetic data.
 
-Only public numbers decide: how many records there are about, how many features, and ε. Made-up
+Only public numbers decide: how many records there are about, how many features, and ε. Synthetic
 normal rows and answers are clipped in every way of a wide grid, get noise, and are fitted with the
 noise ridge; what orders the answers best is taken (Nieminen, 2017, searches so on a grid that ends
 where the best lies). Everything is remembered.
@@ -37,7 +37,7 @@ SPLITS = tuple(
 PUBLISHED_SHARES = Parts(Fraction(35, 100), Fraction(60, 100), Fraction(5, 100))
 #: Correlations that differ by less than this are as good as one another.
 NEARLY = 0.005
-#: Sets of made-up records, draws of noise for each, and the most records and features of a set.
+#: Sets of synthetic records, draws of noise for each, and the most records and features of a set.
 SETS, DRAWS, MOST_ROWS, MOST_FEATURES = 6, 3, 500, 12
 
 
@@ -61,7 +61,7 @@ class Thresholds:
 def best_thresholds(
     records: float, dimension: int, epsilon: float, relation: Relation
 ) -> Thresholds:
-    """Return the thresholds and the split that order made-up answers best.
+    """Return the thresholds and the split that order synthetic answers best.
 
     Parameters
     ----------

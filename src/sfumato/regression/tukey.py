@@ -142,7 +142,7 @@ class TukeyEstimator:
         return LinearFit(weights=said / GRID)
 
     def rehearse(self, setting: Setting, x: Floats, y: Floats, generator: Any) -> LinearFit:
-        """Return the weights that made-up public rows would have got."""
+        """Return the weights that synthetic public rows would have got."""
         deep = self.noise(setting)
         models = to_grid(_least_squares(x, y, generator.permutation(len(x)), deep.points))
         if self.hopeless(setting) or generator.random() >= deep.passing(models):

@@ -102,8 +102,8 @@ def _limits(guarantee: Guarantee) -> tuple[str, ...]:
         f"The promise is about the contribution of one {unit}. What is true of people in general, "
         "such as that smoking harms, may be learnt from the release and applied to anybody.",
         together,
-        "It holds against every onlooker, whatever they know beside and however long they compute. "
-        "It does not cover those who see the private data themselves.",
+        "It holds against everyone, whatever else they know and however much they compute. It "
+        "does not cover those who have access to the private data.",
     )
 
 
@@ -131,7 +131,7 @@ def ledger_section(certificate: dict[str, Any]) -> Section:
     if entry is None:
         words = (
             "This release was not booked in a ledger. Losses of releases of the same data add up, "
-            "and nobody keeps the sum."
+            "and their sum is not tracked."
         )
         return Section("booked", "The account", (Text(words),), f"{CERTIFICATE}, ledger")
     facts = Facts(
@@ -158,8 +158,8 @@ def verification_section(verification: Verification | None, certificate: dict[st
     blocks: list[Block] = [
         Text(
             "Anybody can check this release without the private data. The check compares every "
-            "file with the certificate, rebuilds the release from its transcript (all that was "
-            "ever said about the data), adds up every cost, and says what is promised."
+            "file with the certificate, rebuilds the release from its transcript (every answer "
+            "about the data), adds up all privacy losses, and states the guarantee."
         ),
         Text(
             "The check is part of sfumato, which is not on PyPI yet: type these lines in a clone "
@@ -168,7 +168,7 @@ def verification_section(verification: Verification | None, certificate: dict[st
         Commands(("pip install -e .", "sfumato verify THIS-FOLDER")),
     ]
     if verification is not None:
-        blocks.append(Text("When this page was drawn, the check said:"))
+        blocks.append(Text("Results of the check when this page was drawn:"))
         # What everybody finds who checks the release, on any platform and without ledger and key.
         words = tuple(item.words for item in verification.checks if item.name in CHECKED)
         blocks.append(Listing(words))
@@ -195,7 +195,10 @@ def ethics_section(release: Release, certificate: dict[str, Any]) -> Section:
 def _paragraph(release: Release, certificate: dict[str, Any]) -> str:
     guarantee = release.guarantee
     account = (
-        "That account is tamper-evident and refuses whatever would exceed the total allowed. "
+        (
+            "That account is tamper-evident and refuses every release that would exceed the total "
+            "allowed. "
+        )
         if guarantee.ledger
         else ""
     )
@@ -208,14 +211,12 @@ def _paragraph(release: Release, certificate: dict[str, Any]) -> str:
     version = certificate["versions"].get("sfumato", "unknown")
     return (
         f"{release.words()} The release satisfies differential privacy with {guarantee.loss} for "
-        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} {persons}"
-        f"{account}"
-        "The guarantee rests on a mathematical proof and on random noise from a cryptographic "
-        "source, not on the removal of names; it does not depend on what an onlooker knows or will "
-        "know. "
-        f"The release was made on {release.provenance.time[:10]} with sfumato {version} "
-        f"({release.provenance.method.name}) and carries a certificate by which anybody can check "
-        "it without access to the private data."
+        f"any one {guarantee.unit} {guarantee.relation.words}. {guarantee.words()} "
+        f"{persons}{account}The guarantee rests on a mathematical proof and on random noise from "
+        "a cryptographic source, not on the removal of names; it does not depend on what anyone "
+        f"knows or will know. The release was made on {release.provenance.time[:10]} with sfumato "
+        f"{version} ({release.provenance.method.name}) and carries a certificate by which anybody "
+        "can check it without access to the private data."
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.privacy import certificate as certificates
 from sfumato.privacy.escaping import escape
 from sfumato.privacy.file_comparison import compare
+from sfumato.privacy.former_words import restore_former
 from sfumato.privacy.release import Release
 from sfumato.privacy.saved import REPORT, Verification, verify
 from sfumato.report import generic
@@ -194,6 +195,9 @@ def compare_page(
     mine = report_page(release, certificate, verification)
     if content == mine.encode():
         return f"{REPORT} is the page that follows from the release"
+    former = restore_former(mine, quote=lambda text: text.replace("'", "&#39;"))
+    if content == former.encode():
+        return f"{REPORT} is the page that follows from the release"
     theirs = content.decode()
     drawn_by = _GENERATOR.search(theirs)
     again = "draw it again with `sfumato report`, or delete it"
@@ -201,7 +205,11 @@ def compare_page(
         wrong = compare({REPORT: mine.encode()}, {REPORT: content}, exactly=True).wrong
         raise ValueError(f"{wrong[0]}: it is not the page of this release; {again}")
     same = theirs.replace(drawn_by[1], _generator(), 1)
-    wrong = compare({REPORT: _texts(mine, mine)}, {REPORT: _texts(same, mine)}).wrong
+    found = [
+        compare({REPORT: _texts(page, page)}, {REPORT: _texts(same, page)}).wrong
+        for page in (mine, former)
+    ]
+    wrong = min(found, key=len)
     if wrong:
         raise ValueError(f"{wrong[0]}: it was drawn by {drawn_by[1]}; {again}")
     return (

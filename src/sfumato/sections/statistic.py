@@ -31,8 +31,8 @@ def statistic_sections(release: StatisticRelease) -> tuple[Section, ...]:
 def _statistic(release: StatisticRelease) -> Section:
     """Tell the value, and how far off it may be as far as that is public."""
     words = Text(
-        "Chance was added to what the formula is made of, and the formula was worked out from "
-        "that: its value is an estimate. " + _trust(release)
+        "Noise was added to the parts of the formula, and its value was computed from these: it "
+        "is an estimate. " + _trust(release)
     )
     vector = bool(np.ndim(release.value))
     blocks: list[Block] = [words, Facts(_figures(release, vector))]
@@ -42,7 +42,7 @@ def _statistic(release: StatisticRelease) -> Section:
         blocks += [_largest(release)]
     elif not vector and release.standard_error is not None:
         caption = (
-            "The estimate. 19 times in 20 chance moves it no further than the thin line; two "
+            "The estimate. 19 times in 20 the noise moves it no further than the thin line; two "
             "times in three no further than the thick one."
         )
         blocks += [Picture("statistic", lambda f: _interval(f, release), caption, (5.5, 1.3))]
@@ -53,20 +53,17 @@ def _statistic(release: StatisticRelease) -> Section:
 def _trust(release: StatisticRelease) -> str:
     if release.standard_error is not None and release.estimated:
         return (
-            "How much chance was needed follows the data and is private; a share of the budget was "
-            "spent on telling it, so that its standard error is a noisy estimate itself."
+            "The scale of the noise depends on the data and is private; a share of the budget was "
+            "spent on measuring it, so the standard error is itself a noisy estimate."
         )
     if release.standard_error is not None:
         return (
-            "How much chance was added is public, so its standard error is told. It is that of the "
-            "noise alone: it says nothing about whether the data stand for more than themselves."
+            "The scale of the noise is public, so the standard error is given. It covers the "
+            "noise only, not how well the data represent a population."
         )
     if release.following:
-        return (
-            "How much chance was needed follows the data, so that it is as private as they are and "
-            "cannot be told."
-        )
-    return "How far off that makes it could not be worked out, so no standard error is told."
+        return "The scale of the noise depends on the data, so it is private and not released."
+    return "The error could not be computed, so no standard error is given."
 
 
 def _figures(release: StatisticRelease, vector: bool) -> tuple[tuple[str, str], ...]:
@@ -110,8 +107,8 @@ def _units(release: StatisticRelease) -> Section:
         else:
             rows.append((name, f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"))
     words = Text(
-        "What was measured, chance included. A number below zero, or larger than is possible, is "
-        "noise. What each cost is told below, where the plan is."
+        "The noisy measurements. A number below zero, or larger than is possible, is noise. The "
+        "plan below shows the privacy loss of each."
     )
     blocks = (words, Grid(("part of the formula", "measured"), tuple(rows), numbers=(1,)))
     return Section("units", "What it was computed from", blocks, "statistic.json")

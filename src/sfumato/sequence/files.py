@@ -58,5 +58,5 @@ def describe_used(public: SequencesPublic, limit: int) -> str:
     )
     return (
         f"{person}Of each sequence the first {limit:,} symbols were used, its end counted as one; "
-        "counts are of what was used, not of all that is in the data."
+        "counts refer to the used part of the data, not to all of it."
     )

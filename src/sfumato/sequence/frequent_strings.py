@@ -76,9 +76,9 @@ class FrequentStrings(Release, ToFrame):
         return (
             f"{len(self.strings):,} strings, likely among the most frequent, of sequences over "
             f"{self.public.symbols:,} symbols. They were chosen one after another, each with a "
-            "probability that grows with how often it occurs, so that no one "
-            f"{self.public.unit} changes the list by much. With few data the list may hold strings "
-            "that are rare or do not occur at all; how often they occur is not told. "
+            f"probability that grows with how often it occurs, so that no one {self.public.unit} "
+            "changes the list by much. With few data the list may hold strings that are rare or "
+            "do not occur at all; their frequencies are not released. "
             f"{describe_used(self.public, self.limit)}"
         )
 

@@ -23,7 +23,7 @@ from sfumato.privacy.loss import pure_within
 from sfumato.privacy.program import Program, Start, Step
 from sfumato.sequence.queries import LengthSurplus
 
-__all__ = ["LABEL", "QUANTILE", "candidates", "find_limit", "margin", "search"]
+__all__ = ["LABEL", "QUANTILE", "candidates", "find_limit", "limit_margin", "search"]
 
 #: The share of sequences that are to be kept whole.
 QUANTILE = Fraction(19, 20)
@@ -54,7 +54,7 @@ def search(epsilon: Fraction, relation: Relation) -> AboveThreshold:
     return replace(blank, threshold=-below)
 
 
-def margin(epsilon: Fraction, largest: int, relation: Relation) -> float:
+def limit_margin(epsilon: Fraction, largest: int, relation: Relation) -> float:
     """Return by how many sequences the limit misses the quantile at most, 19 times in 20.
 
     Parameters

@@ -197,12 +197,12 @@ class SequenceModel(Release, ToFrame):
         return (
             f"A model of sequences over {self.public.symbols:,} symbols, made from a noisy "
             f"{self.origin}: for {contexts:,} context{'s' * (contexts > 1)} of up to "
-            f"{self.model.depth} symbols it tells what comes next. "
-            f"{describe_used(self.public, self.limit)} Noise was added to "
-            f"every count (standard deviation {self.deviation:,.4g}), so that no one "
-            f"{self.public.unit} changes it by much. Frequencies of strings and synthetic "
-            "sequences are what the model gives; long strings that no context covers are "
-            f"extrapolated. About {self.total:,.0f} sequences in all."
+            f"{self.model.depth} symbols it gives the probabilities of the next symbol. "
+            f"{describe_used(self.public, self.limit)} Noise was added to every count (standard "
+            f"deviation {self.deviation:,.4g}), so that no one {self.public.unit} changes it by "
+            "much. Frequencies of strings and synthetic sequences are computed from the model; "
+            f"long strings that no context covers are extrapolated. About {self.total:,.0f} "
+            "sequences in all."
         )
 
     def summary(self) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class NGram(SequenceMethod[SequenceModel]):
             PlanStep(
                 what=_label(length),
                 loss=loss,
-                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) a count{each}",
-                error=f"± {off:,.4g} a count{each}",
+                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) per count{each}",
+                error=f"± {off:,.4g} per count{each}",
                 figures={"margin": off, "standard_deviation": noise.standard_deviation},
             )
             for length in range(1, self.grams + 1)
@@ -100,14 +100,18 @@ class NGram(SequenceMethod[SequenceModel]):
             method=self.name,
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), *steps),
-            notes=("How many strings are counted depends on the data and cannot be told before.",),
+            notes=(
+                "The number of counted strings depends on the data and is not known in advance.",
+            ),
             sizes=self.sizes(public) if self.grams > 1 else (),
         )
 
     def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
         """Ask length by length for the counts of the strings that were expanded."""
         labels = [_label(length) for length in range(1, self.grams + 1)]
-        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.grams)
+        limit, slices = yield from self.find_limit_and_split(
+            budget, labels, [Fraction(1)] * self.grams
+        )
         tree = self._tree(limit, public)
         for length, (label, part) in enumerate(zip(labels, slices, strict=True), 1):
             if tree.frontier == 0:

@@ -41,10 +41,10 @@ def strings_sections(release: FrequentStrings) -> tuple[Section, ...]:
     )
     words = Text(
         "Strings of symbols, likely among the most frequent, in the order in which they were "
-        f"chosen. Every choice was made partly by chance, so that no one {release.public.unit} "
-        "changes the list by much: a frequent string is likely to be here, a rare one may be here "
-        "by luck. With few data the list may hold strings that do not occur at all. How often they "
-        "occur is not told."
+        f"chosen. Every choice was randomised, so that no one {release.public.unit} changes the "
+        "list by much: a frequent string is likely to be here, a rare one may be here by chance. "
+        "With few data the list may hold strings that do not occur at all. Their frequencies are "
+        "not released."
     )
     blocks: tuple[Block, ...] = (words, Grid(("", "string"), rows, numbers=(0,)))
     return (
@@ -56,27 +56,27 @@ def strings_sections(release: FrequentStrings) -> tuple[Section, ...]:
 def _tree(release: SequenceModel) -> Section:
     """Draw what follows what, and say in plain words what the picture is."""
     words = (
-        "A sequence is told step by step: given the last few symbols, the context, what comes "
-        "next? The model knows this for some contexts, longer ones where the data say enough about "
-        "them. Each line of the picture is a context; the bar says how often it occurs, and the "
-        "squares how likely each symbol, or the end, comes next. Chance was added to every count, "
-        f"so that no one {release.public.unit} changes the model by much."
+        "The model gives the probabilities of the next symbol after a context, which is the last "
+        "few symbols. Contexts are longer where the data support it. Each line of the picture is "
+        "a context; the bar shows its frequency, and the squares show the probability of each "
+        "symbol, or of the end, after it. Noise was added to every count, so that no one "
+        f"{release.public.unit} changes the model by much."
     )
     picture = Picture(
         "contexts",
         release.plot,
-        "The contexts that occur most, and what follows them, darker for what is likelier.",
+        "The most frequent contexts and the symbols after them; darker means more probable.",
     )
-    return Section("contexts", "What follows what", (Text(words), picture), "contexts.csv")
+    return Section("contexts", "Symbols after each context", (Text(words), picture), "contexts.csv")
 
 
 def _strings(release: SequenceModel) -> Section:
     """List the most frequent strings: of any length, and of three symbols."""
     blocks: list[Block] = [
         Text(
-            "How often a string of symbols occurs, every place counted, according to the model. "
-            f"{describe_used(release.public, release.limit)} "
-            "Longer strings are put together from shorter ones, and are less certain."
+            "Frequencies of strings in the model, counted at every position. "
+            f"{describe_used(release.public, release.limit)} Frequencies of longer strings are "
+            "derived from shorter ones and are less certain."
         ),
         _grid(release.public, release.top(MOST_STRINGS)),
     ]
@@ -97,12 +97,15 @@ def _grid(public: SequencesPublic, found: list[tuple[tuple[str | int, ...], floa
 def _use() -> Section:
     """Say what the model is good for, and what it is not."""
     points = (
-        "Ask for the frequency of any string, for the most frequent strings, or for what comes "
-        "next; or draw synthetic sequences, as many and as often as wanted. None of that costs any "
-        "privacy.",
-        "Each drawn sequence is made up. One that looks like somebody's says nothing about them.",
-        "What depends on symbols far apart is not in the model: it remembers only as many symbols "
-        "as its contexts have.",
+        "The release gives the frequency of any string, the most frequent strings, the "
+        "probabilities of the next symbol, and any number of synthetic sequences, without further "
+        "privacy loss.",
+        (
+            "Each sampled sequence is synthetic. One that resembles a person's own reveals nothing "
+            "about that person."
+        ),
+        "The model has no dependence between distant symbols: it uses only the symbols of a "
+        "context.",
         "Sequences that were longer than the limit were cut, so that the ends of long ones are "
         "missing.",
     )

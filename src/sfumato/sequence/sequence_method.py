@@ -61,7 +61,7 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
         """Return the share of the budget that is left once the limit is known."""
         return 1 - exact_share(self.limit_share) if self.longest is None else Fraction(1)
 
-    def take_slices(
+    def find_limit_and_split(
         self, budget: Budget, names: Sequence[str], weights: Sequence[Fraction]
     ) -> Program[tuple[int, list[Budget]]]:
         """Return the length limit, declared or chosen, and slices of what is left of the budget.
@@ -99,7 +99,7 @@ class SequenceMethod(Method[Sequences, ReleaseT]):
             return []
         epsilon, relation = self.record_epsilon(public)
         share = exact_share(self.limit_share)
-        off = length_limit.margin(epsilon * share, self.largest_limit, relation)
+        off = length_limit.limit_margin(epsilon * share, self.largest_limit, relation)
         return [
             PlanStep(
                 what=f"the length limit, up to {self.largest_limit:,}",

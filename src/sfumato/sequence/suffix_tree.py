@@ -143,13 +143,13 @@ class SuffixTree(SequenceMethod[SequenceModel]):
             PlanStep(
                 what="what follows each context",
                 loss=self.working_loss().share(leaves),
-                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) a count{each}",
-                error=f"± {off:,.4g} a count{each}",
+                noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) per count{each}",
+                error=f"± {off:,.4g} per count{each}",
                 figures={"margin": off, "standard_deviation": noise.standard_deviation},
             ),
         )
         notes = (
-            "How many contexts there will be depends on the data and cannot be told before.",
+            "The number of contexts depends on the data and is not known in advance.",
             *self._limit_notes(),
         )
         return Plan(
@@ -171,7 +171,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
 
     def program(self, public: SequencesPublic, budget: Budget) -> Program[SequenceModel]:
         """Ask level by level which contexts are split, then what follows them."""
-        limit, (splits, histograms) = yield from self.take_slices(
+        limit, (splits, histograms) = yield from self.find_limit_and_split(
             budget, [SPLITS, HISTOGRAMS], self.shares(public)
         )
         tree = ContextTree(public.symbols)

@@ -105,16 +105,18 @@ class TopStrings(SequenceMethod[FrequentStrings]):
             guarantee=self.guarantee(public),
             steps=(*self.limit_steps(public), step),
             notes=(
-                f"Strings whose counts are less than {short:,.4g}{each} apart cannot be told "
-                "apart: unless the most frequent strings occur more often than that, the list may "
-                "hold strings that are rare or do not occur. No counts are told.",
+                f"Strings whose counts are less than {short:,.4g}{each} apart cannot be "
+                "distinguished: unless the most frequent strings occur more often than that, the "
+                "list may hold strings that are rare or do not occur. No counts are released.",
             ),
         )
 
     def program(self, public: SequencesPublic, budget: Budget) -> Program[FrequentStrings]:
         """Ask for one string after another."""
         labels = [_label(place) for place in range(self.strings)]
-        limit, slices = yield from self.take_slices(budget, labels, [Fraction(1)] * self.strings)
+        limit, slices = yield from self.find_limit_and_split(
+            budget, labels, [Fraction(1)] * self.strings
+        )
         candidates = Candidates(public.symbols)
         for choices, (label, part) in enumerate(zip(labels, slices, strict=True)):
             choice = self._choice(

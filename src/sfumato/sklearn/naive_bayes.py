@@ -47,9 +47,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         import polars as pl
 
         schema = self._declared()
-        recipe = schema.recipe
-        recipe.check_names([*(n for n in names_of(X) if n != self.target), self.target])
-        columns = columns_of(X, [name for name in recipe.needed if name != self.target])
+        rules = schema.intake_rules
+        rules.check_names([*(n for n in names_of(X) if n != self.target), self.target])
+        columns = columns_of(X, [name for name in rules.needed if name != self.target])
         # As they are: in one array, one label could change the type of all others.
         target = column_of(y)
         if any(len(column) != len(target) for column in columns.values()):

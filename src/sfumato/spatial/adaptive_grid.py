@@ -160,8 +160,8 @@ class AdaptiveGrid(SpatialMethod):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(
-                "Both levels are combined by least squares; points are taken to lie evenly within "
-                "a sub-cell.",
+                "Both levels are combined by least squares; points are assumed to be uniformly "
+                "distributed within a sub-cell.",
                 *self.size_notes(public),
             ),
             sizes=self.sizes(public, self._cells_about(public)),

@@ -27,7 +27,7 @@ def hilbert_index(coordinates: NDArray[np.int64], bits: int) -> NDArray[np.int64
     Notes
     -----
     Skilling, *Programming the Hilbert curve*, 2004: undo the turns of the curve from the coarsest
-    halving to the finest, take the Gray code, and weave the bits of the axes.
+    halving to the finest, take the Gray code, and interleave the bits of the axes.
 
     Examples
     --------

@@ -303,15 +303,15 @@ class SpatialHistogram(Release, ToFrame):
             f"declared domain ({names}), so that no one {self.public.unit} changes them by much.",
             f"The noise on the count of a cell has a standard deviation of about "
             f"{self.deviation:,.4g}; about {self.total:,.0f} points in all.",
-            "Within a cell points are taken to be spread evenly: detail finer than the cells is "
-            "not in the data that are published.",
-            f"points.csv holds {self.points:,} made-up points with these counts.",
+            "Within a cell, points are assumed to be uniformly distributed: the published data "
+            "have no detail finer than the cells.",
+            f"points.csv holds {self.points:,} synthetic points with these counts.",
         ]
         if self.public.person is not None:
             most = self.public.contribution
             sentences.append(
                 f"Of each person the first {most:,} point{'s were' if most > 1 else ' was'} used: "
-                "counts are of what was used, not of all that is in the data."
+                "counts refer to the used part of the data, not to all of it."
             )
         if self.public.geographic and not self._has_geojson:
             sentences.append(

@@ -28,11 +28,12 @@ def _map(release: SpatialHistogram) -> Section:
     names = release.public.names
     what = "on a map" if release.public.geographic else f"by {' and '.join(names[:2])}"
     words = (
-        f"This shows {what} where the points of the private data lie, as far as the release tells. "
-        "The domain was cut into cells, the points in each cell were counted, and chance was added "
-        f"to every count, so that no one {release.public.unit} changes the picture by much. "
-        "Crowded places are drawn darker. Inside a cell nothing is known, so it has one colour; a "
-        "cell that is nearly empty may in truth be empty, and the other way round."
+        f"This shows {what} where the points of the private data lie, as far as the release "
+        "shows. The domain was divided into cells, the points in each cell were counted, and "
+        f"noise was added to every count, so that no one {release.public.unit} changes the "
+        "picture by much. Dense regions are darker. The distribution within a cell is not known, "
+        "so it has one colour; a cell that is nearly empty may be empty in reality, and vice "
+        "versa."
     )
     picture = Picture(
         "map",
@@ -45,12 +46,13 @@ def _map(release: SpatialHistogram) -> Section:
 def _use(release: SpatialHistogram) -> Section:
     """Say what the counts are good for, and what they are not."""
     points = [
-        "Ask for the number of points in any box: sums of cells are better, relative to their "
-        "size, than single cells, because the noise of many cells cancels in part.",
-        "points.csv holds made-up points with the released counts, for programs that want points. "
-        "None of them is where somebody was, and further ones may be drawn at no cost.",
-        "Whatever is smaller than a cell is not in the release: two places within one cell cannot "
-        "be told apart.",
+        "The release gives the number of points in any box: sums of cells are better, relative to "
+        "their size, than single cells, because the noise of many cells cancels in part.",
+        "points.csv holds synthetic points with the released counts, for programs that need "
+        "points. None of them is the position of a person, and further points can be sampled "
+        "without further privacy loss.",
+        "Detail smaller than a cell is not in the release: two places within one cell cannot be "
+        "distinguished.",
     ]
     if _below_zero(release):
         points.append(
@@ -105,7 +107,7 @@ def _codebook(release: SpatialHistogram) -> Section:
     rows = [
         ("cells.csv", ", ".join(f"{name}_from, {name}_to" for name in names), "edges of a cell"),
         ("cells.csv", "count", f"its noisy count{'; may be below zero' * _below_zero(release)}"),
-        ("points.csv", ", ".join(names), "made-up points with these counts"),
+        ("points.csv", ", ".join(names), "synthetic points with these counts"),
     ]
     if "cells.geojson" in release.files():
         rows.append(("cells.geojson", "count, per_km2", "the cells as a layer for maps"))

@@ -158,8 +158,8 @@ class PrivTree(SpatialMethod):
             guarantee=self.guarantee(public),
             steps=(tree, counts),
             notes=(
-                "How many cells there will be depends on the points and cannot be told before. "
-                "Within a cell points are taken to be spread evenly.",
+                "The number of cells depends on the points and is not known in advance. Within a "
+                "cell, points are assumed to be uniformly distributed.",
                 *self.size_notes(public),
             ),
             sizes=self.sizes(public, cells),

@@ -109,7 +109,7 @@ class SimpleTree(SpatialMethod):
             guarantee=self.guarantee(public),
             steps=steps,
             notes=(
-                "How many cells there will be depends on the points and cannot be told before.",
+                "The number of cells depends on the points and is not known in advance.",
                 *self.size_notes(public),
             ),
             sizes=self.sizes(public, cells),

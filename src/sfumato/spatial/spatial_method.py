@@ -60,7 +60,7 @@ def count_step(what: str, loss: Loss, noise: CountNoise, public: PointsPublic) -
     """
     widest = margin(noise)
     figures = {"standard_deviation": noise.standard_deviation, "margin": widest}
-    error = f"± {widest:,.4g} a cell"
+    error = f"± {widest:,.4g} per cell"
     about = points_about(public)
     if about:
         error += f" ({100 * widest / about:.2g} % of all points)"

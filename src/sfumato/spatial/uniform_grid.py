@@ -102,8 +102,8 @@ class UniformGrid(SpatialMethod):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(
-                "Points are taken to lie evenly within a cell; how far they do not, no plan can "
-                "tell.",
+                "Points are assumed to be uniformly distributed within a cell; the error of this "
+                "assumption is not known in advance.",
                 *self.size_notes(public),
             ),
             sizes=self.sizes(public, prod(shape)),

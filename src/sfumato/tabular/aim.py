@@ -18,7 +18,7 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
-from sfumato.tabular.growth import Growth
+from sfumato.tabular.growing_model import GrowingModel
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
@@ -83,12 +83,12 @@ class AIM(TableMethod[SyntheticTable]):
     def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         """Ask for every column, then for one combination after another."""
         limit, relation = self.record_budget(public)
-        growth = Growth(public, limit, relation)
+        growing = GrowingModel(public, limit, relation)
         columns = columns_to_count(public)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
-        counts = [growth.count((column,), table_share, "column: ") for column in columns]
-        yield from growth.measure(budget, counts)
+        counts = [growing.count((column,), table_share, "column: ") for column in columns]
+        yield from growing.measure(budget, counts)
         left = 1 - table_share * len(columns)
         pool, number = self._pool(public), 0
         weights = _weights(pool)
@@ -98,12 +98,12 @@ class AIM(TableMethod[SyntheticTable]):
                 # What would not pay for two rounds is spent on this one.
                 share = left
             table_share = share * (1 - CHOICE_SHARE)
-            offered = growth.fitting(pool, MOST_MODEL_CELLS * float(1 - left + share))
+            offered = growing.fitting(pool, MOST_MODEL_CELLS * float(1 - left + share))
             if offered.size == 0:
                 # Single columns make no model larger than it is.
                 offered = np.flatnonzero(weights == 1).astype(np.int64)
-            spread = mean_absolute(growth.count((columns[0],), table_share).noise)
-            pick = yield growth.choose(
+            spread = mean_absolute(growing.count((columns[0],), table_share).noise)
+            pick = yield growing.choose(
                 budget,
                 number,
                 pool,
@@ -113,17 +113,17 @@ class AIM(TableMethod[SyntheticTable]):
                 weights=weights,
             )
             chosen = pool.sets[offered[pick]]
-            count = growth.count(chosen, table_share, f"table {number}: ")
+            count = growing.count(chosen, table_share, f"table {number}: ")
             values = yield count.ask(budget)
-            before = growth.marginal(chosen)
-            growth.learn(count, values)
+            before = growing.marginal(chosen)
+            growing.learn(count, values)
             left -= share
-            change = float(np.abs(growth.marginal(chosen) - before).sum()) * growth.total
+            change = float(np.abs(growing.marginal(chosen) - before).sum()) * growing.total
             if change <= spread * prod(count.shape):
                 # Half the noise: twice the share under pure epsilon, four times under zCDP.
                 share *= 4 if isinstance(limit, ZCDP) else 2
         yield FINISH
-        return growth.release()
+        return growing.release()
 
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
@@ -135,10 +135,10 @@ class AIM(TableMethod[SyntheticTable]):
         self.check(public)
         limit, relation = self.record_budget(public)
         columns = columns_to_count(public)
-        growth = Growth(public, limit, relation)
+        growing = GrowingModel(public, limit, relation)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
-        noises = [growth.count((column,), table).noise for column in columns]
+        noises = [growing.count((column,), table).noise for column in columns]
         steps = [one_way_step(self, public, table * len(columns), noises)]
         pool, left = self._pool(public), 1 - table * len(columns)
         if pool.sets and left:

@@ -217,9 +217,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
             steps = (self._bins_step(public, codings, left), *steps)
         named = _list_names([public.columns[column] for column in codings])
         note = (
-            f"{named}: at most {self.most_bins} bins a column, "
-            "and errors are those for so many; fewer bins mean less noise, and within a bin rows "
-            "are spread evenly."
+            f"{named}: at most {self.most_bins} bins per column, and errors are those for so "
+            "many; fewer bins mean less noise, and within a bin rows are spread evenly."
         )
         return replace(plan, steps=steps, notes=(note, *plan.notes))
 

@@ -19,7 +19,7 @@ from sfumato.data.frames import ToFrame, columns_of, names_of
 from sfumato.data.table import Table, TablePublic
 from sfumato.data.weights import WeightTable
 from sfumato.engines.coding import Categories
-from sfumato.engines.intake import Recipe, take
+from sfumato.engines.intake import IntakeRules, take
 from sfumato.mechanisms.huber import FEATURE_BITS
 from sfumato.noise.exact import briefly
 from sfumato.privacy.loss import Number
@@ -102,9 +102,9 @@ class Classifier(Release, ToFrame):
         columns = [schema.columns[column] for column in self.task.features.columns]
         if not columns:
             return self.decide(np.zeros((_rows(frame), 0), dtype=np.int64))
-        recipe = Recipe(codings={column.name: column.coding for column in columns})
-        recipe.check_names(names_of(frame))
-        table = take(columns_of(frame, recipe.needed), recipe).table
+        rules = IntakeRules(codings={column.name: column.coding for column in columns})
+        rules.check_names(names_of(frame))
+        table = take(columns_of(frame, rules.needed), rules).table
         return self.decide(np.stack([table.codes(c) for c in range(len(columns))], axis=1))
 
     def decide(self, codes: NDArray[Any]) -> NDArray[np.bool_]:
@@ -137,11 +137,11 @@ class Classifier(Release, ToFrame):
         count = len(self.task.features.attributes)
         named = _list_labels(self.positive)
         return (
-            f"A rule that guesses from {count} column{'s' * (count != 1)} whether {self.target} is "
-            f"{named}. {self.about} A record is taken to be so if its weights add up to more than "
-            f"0: one that every record has, and one for each value it has. Of two values one adds "
-            f"the weight and the other subtracts it; a number adds its weight times its place "
-            f"between −1, the lowest, and 1, the highest."
+            f"A model that predicts from {count} column{'s' * (count != 1)} whether {self.target} "
+            f"is {named}. {self.about} The prediction is yes if the weights of a record add up to "
+            "more than 0: a constant, and one weight for each of its values. Of two values one "
+            "adds the weight and the other subtracts it; a number adds its weight times its "
+            "value, scaled to the range from −1 (lowest) to 1 (highest)."
         )
 
     def plot(self) -> Any:

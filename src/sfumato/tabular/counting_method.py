@@ -215,7 +215,7 @@ def count_step(
         "margin": widest,
     }
     about = rows_about(public)
-    error = f"± {widest:,.4g} a cell"
+    error = f"± {widest:,.4g} per cell"
     if about:
         # Half the expected sum of absolute noise: an upper bound on the expected total variation.
         distance = sum(

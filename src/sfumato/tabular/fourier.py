@@ -181,7 +181,7 @@ class Fourier(TableMethod["FourierTables"]):
             "standard_deviation": noise.standard_deviation,
             "margin": widest,
         }
-        error = f"± {widest:,.4g} a cell"
+        error = f"± {widest:,.4g} per cell"
         about = rows_about(public)
         if about:
             moved = sum(0.5 * cells * deviation * sqrt(2 / pi) for cells, deviation in spread)

@@ -67,13 +67,13 @@ class Independent(BinningMethod):
         super().check(public)
         require_countable(public)
 
-    def measured(self, public: TablePublic) -> tuple[int, ...]:
+    def counted_columns(self, public: TablePublic) -> tuple[int, ...]:
         """Return the columns that are counted: those with more than one value, or the first."""
         return columns_to_count(public)
 
     def shares(self, public: TablePublic) -> list[Fraction]:
         """Return the share of the budget that each counted column gets."""
-        sizes = [public.sizes[column] for column in self.measured(public)]
+        sizes = [public.sizes[column] for column in self.counted_columns(public)]
         if self.split == "equal":
             return [Fraction(1, len(sizes))] * len(sizes)
         return shares_by_size(sizes, gaussian=isinstance(self.working_loss(), ZCDP))
@@ -83,14 +83,14 @@ class Independent(BinningMethod):
         limit, relation = self.record_budget(public)
         return [
             count_noise((public.sizes[column],), limit.share(share), relation)
-            for column, share in zip(self.measured(public), self.shares(public), strict=True)
+            for column, share in zip(self.counted_columns(public), self.shares(public), strict=True)
         ]
 
     def _plan_table(self, public: TablePublic) -> Plan:
         steps: list[PlanStep] = [
             count_step(public.columns[column], self.working_loss().share(share), [noise], public)
             for column, share, noise in zip(
-                self.measured(public), self.shares(public), self.noises(public), strict=True
+                self.counted_columns(public), self.shares(public), self.noises(public), strict=True
             )
         ]
         return Plan(
@@ -98,15 +98,15 @@ class Independent(BinningMethod):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(
-                "Columns are drawn independently: whatever goes together in the data is lost, and "
-                "no plan can tell how much that is.",
+                "Columns are sampled independently: all associations are lost, and the resulting "
+                "error is not known in advance.",
                 *self._size_notes(public),
             ),
             sizes=self.drawn_sizes(public),
         )
 
     def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
-        columns, noises = self.measured(public), self.noises(public)
+        columns, noises = self.counted_columns(public), self.noises(public)
         names = [public.columns[column] for column in columns]
         slices = budget.split(names, self.shares(public))
         told = yield [

@@ -16,7 +16,7 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.tabular.candidates import Pool
 from sfumato.tabular.counting_method import TableMethod
-from sfumato.tabular.growth import Growth, one_way_counts
+from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
@@ -78,28 +78,28 @@ class MST(TableMethod[SyntheticTable]):
     def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         """Ask for every column, then which pairs make a tree, then for these."""
         limit, relation = self.record_budget(public)
-        growth = Growth(public, limit, relation)
+        growing = GrowingModel(public, limit, relation)
         columns = columns_to_count(public)
         one_way, choice_share, table_share = self._shares(public)
-        yield from growth.measure(budget, one_way_counts(growth, columns, one_way))
+        yield from growing.measure(budget, one_way_counts(growing, columns, one_way))
         pool = Pool(tuple(combinations(columns, 2)), public.sizes)
-        expected = growth.expected_once(pool)
+        expected = growing.expected_once(pool)
         group = np.arange(len(public.sizes))
         chosen = []
         for number in range(1, len(columns)):
             offered = _joining(pool, group)
             pick = 0
             if len(columns) > 2:
-                pick = yield growth.choose(
+                pick = yield growing.choose(
                     budget, number, pool, offered, choice_share, expected=expected
                 )
             pair = pool.sets[offered[pick]]
             group[group == group[pair[0]]] = group[pair[1]]
             chosen.append(pair)
-        counts = [growth.count(pair, table_share, "pair: ") for pair in chosen]
-        yield from growth.measure(budget, counts)
+        counts = [growing.count(pair, table_share, "pair: ") for pair in chosen]
+        yield from growing.measure(budget, counts)
         yield FINISH
-        return growth.release()
+        return growing.release()
 
     def plan(self, public: TablePublic) -> Plan:
         """Return what a release will cost and how good it will be, before it is spent."""
@@ -107,7 +107,7 @@ class MST(TableMethod[SyntheticTable]):
         limit, relation = self.record_budget(public)
         columns = columns_to_count(public)
         one_way, choice, table = self._shares(public)
-        counts = one_way_counts(Growth(public, limit, relation), columns, one_way)
+        counts = one_way_counts(GrowingModel(public, limit, relation), columns, one_way)
         steps = [one_way_step(self, public, one_way, [count.noise for count in counts])]
         edges = len(columns) - 1
         if edges > 1:

@@ -123,8 +123,8 @@ class MWEM(TableMethod[SyntheticTable]):
             guarantee=self.guarantee(public),
             steps=tuple(steps),
             notes=(
-                "Which tables are measured is decided round by round; what the others will say "
-                "cannot be told before.",
+                "Which tables are measured is decided round by round; the values of the others "
+                "are not known in advance.",
                 *self._size_notes(public),
             ),
             sizes=(Size(prod(public.sizes), "model cells"), *self.drawn_sizes(public)),

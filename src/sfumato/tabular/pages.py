@@ -63,7 +63,7 @@ def _columns(release: NoisyTables) -> Section:
         Gallery(pictures),
     ]
     if len(shown) < len(covered):
-        drawn = f"Drawn are {len(shown)} of {len(covered)} columns; marginals.csv holds all."
+        drawn = f"{len(shown)} of {len(covered)} columns are drawn; marginals.csv has all of them."
         blocks.append(Text(drawn))
     return Section("columns", "The columns, one by one", tuple(blocks), "marginals.csv, added up")
 
@@ -83,12 +83,12 @@ def _pairs(release: NoisyTables) -> Section | None:
     chosen = sorted(telling, key=lambda pair: (-told[pair], pair))[:MOST_PAIRS]
     pictures = tuple(pair_picture(release, pair) for pair in chosen)
     intro = (
-        f"Of {len(held)} released pair{'s' * (len(held) != 1)} of columns, these tell most about "
-        "each other (by the mutual information of the released counts; noise alone makes it a "
-        "little larger than it is). Every line of a picture adds up to 100 %."
+        f"Of {len(held)} released pair{'s' * (len(held) != 1)} of columns, these have the "
+        "strongest association (by the mutual information of the released counts; noise alone "
+        "makes it a little larger than it is). Every line of a picture adds up to 100 %."
     )
     return Section(
-        "pairs", "How columns go together", (Text(intro), Gallery(pictures)), "marginals.csv"
+        "pairs", "Associations of columns", (Text(intro), Gallery(pictures)), "marginals.csv"
     )
 
 
@@ -103,11 +103,13 @@ def _tables(release: NoisyTables) -> Section:
         )
     ]
     if len(release.sets) > MOST_LINES:
-        shown = f"Shown are {MOST_LINES} of {len(release.sets)} tables; marginals.csv holds all."
+        shown = (
+            f"{MOST_LINES} of {len(release.sets)} tables are shown; marginals.csv has all of them."
+        )
         blocks.append(Text(shown))
     total = Text(
         f"All tables have one total of about {release.total:,.0f} rows. A count below its margin "
-        "cannot be told from zero."
+        "cannot be distinguished from zero."
     )
     source = "counts: marginals.csv; margins: the noise that transcript.json records"
     return Section("tables", "The tables", (total, *blocks), source)
@@ -149,16 +151,16 @@ def _use(release: SyntheticTable) -> Section:
     """Say what the rows are good for, and what they are not."""
     points = (
         "synthetic.csv has the columns and types of the private table and opens in any program "
-        "that reads tables; codebook.csv says what every value stands for.",
-        "Each row is made up. No row belongs to anybody, and a row that looks like somebody's "
-        "says nothing about them.",
+        "that reads tables; codebook.csv gives the meaning of every value.",
+        "Each row is synthetic. No row belongs to a person, and a row that resembles a person's "
+        "own reveals nothing about that person.",
         "Counts, averages and comparisons are as good as the model: best for single columns and "
-        "for columns that it joins. What depends on many columns at once, on rare combinations, "
-        "or on columns that it does not join may be far off.",
-        "Standard errors worked out from these rows know nothing of the noise. Where a figure "
-        "matters, use the model's own count with its margin, or ask the custodian to release it as "
-        "a table of its own.",
-        "Further rows may be drawn, as many and as often as wanted: that costs no privacy.",
+        "for columns that it connects. Results that depend on many columns at once, on rare "
+        "combinations, or on columns that it does not connect may be far off.",
+        "Standard errors computed from these rows do not include the noise. Where a figure "
+        "matters, use the model's own count with its margin, or ask the custodian to release it "
+        "as a table of its own.",
+        "Any number of further rows can be sampled without further privacy loss.",
     )
     commands = (
         "python -c \"import sfumato as sf; print(sf.load('THIS-FOLDER').sample(1000))\"",
@@ -175,14 +177,14 @@ def _network(release: SyntheticTable) -> Section:
     picture = Picture(
         "network",
         release.plot,
-        "The columns of the table and which of them the model joins, wider lines for those that "
-        "tell more about each other.",
+        "The columns of the table and the connections of the model; wider lines mean a stronger "
+        "association.",
     )
     blocks: list[Block] = [
         Text(
-            "The model holds these columns together. What two columns tell about each other is "
-            "their mutual information in the model, in nats: 0 for columns that have nothing to "
-            "do with each other, and a little above 0 from the noise alone."
+            "The model connects these columns. The association of two columns is their mutual "
+            "information in the model, in nats: 0 for independent columns; noise alone makes it "
+            "slightly larger than 0."
         ),
         picture,
     ]
@@ -191,14 +193,16 @@ def _network(release: SyntheticTable) -> Section:
         rows = tuple(
             (names[join.first], names[join.second], _told(join)) for join in found[:MOST_LINES]
         )
-        blocks.append(Grid((*head, "tell about each other"), rows, numbers=(2,)))
+        blocks.append(Grid((*head, "strength of association"), rows, numbers=(2,)))
     if len(found) > MOST_LINES:
-        blocks.append(Text(f"{len(found) - MOST_LINES} more pairs are joined."))
-    return Section("network", "What the model joins", tuple(blocks), "network.json and the model")
+        blocks.append(Text(f"{len(found) - MOST_LINES} more pairs are connected."))
+    return Section(
+        "network", "Connections in the model", tuple(blocks), "network.json and the model"
+    )
 
 
 def _told(join: Join) -> str:
-    return "not worked out" if join.information is None else f"{join.information:.3f}"
+    return "not computed" if join.information is None else f"{join.information:.3f}"
 
 
 def _model_columns(release: SyntheticTable) -> Section:
@@ -207,15 +211,16 @@ def _model_columns(release: SyntheticTable) -> Section:
     shown = names[:MOST_COLUMNS]
     blocks: list[Block] = [
         Text(
-            "Bars are the model's counts of rows; the published rows follow them up to chance. "
-            "The thin lines are the margins of the noise: 19 times in 20 the noise on the measured "
-            "count is no larger. Where a column has none, it was not counted by itself. Margins "
-            "say nothing about where the model is too simple, nor how the data were collected."
+            "Bars are the model's counts of rows; the published rows agree with them up to "
+            "sampling error. The thin lines are the margins of the noise: 19 times in 20 the "
+            "noise on the measured count is no larger. Where a column has none, it was not "
+            "counted by itself. Margins say nothing about where the model is too simple, nor how "
+            "the data were collected."
         ),
         Gallery(tuple(column_picture(release, name) for name in shown)),
     ]
     if len(shown) < len(names):
-        drawn = f"Drawn are {len(shown)} of {len(names)} columns; synthetic.csv holds all."
+        drawn = f"{len(shown)} of {len(names)} columns are drawn; synthetic.csv has all of them."
         blocks.append(Text(drawn))
     return Section("columns", "The columns, one by one", tuple(blocks), "the model")
 
@@ -232,10 +237,10 @@ def _model_pairs(release: SyntheticTable) -> Section | None:
         return None
     pictures = tuple(pair_picture(release, pair) for pair in telling[:MOST_PAIRS])
     intro = Text(
-        "Of the pairs that the model joins, these tell most about each other. Every line of a "
-        "picture adds up to 100 %."
+        "Of the pairs that the model connects, these have the strongest association. Every line "
+        "of a picture adds up to 100 %."
     )
-    return Section("pairs", "How columns go together", (intro, Gallery(pictures)), "the model")
+    return Section("pairs", "Associations of columns", (intro, Gallery(pictures)), "the model")
 
 
 def _measured(release: SyntheticTable) -> Section:
@@ -243,14 +248,16 @@ def _measured(release: SyntheticTable) -> Section:
     rows = tuple(_measured_row(release, table) for table in release.tables[:MOST_LINES])
     blocks: list[Block] = [
         Text(
-            f"All that the model knows of the data: noisy counts of about {release.total:,.0f} "
-            "rows. The noise is given as its standard deviation on one cell."
+            "All measurements on which the model is based: noisy counts of about "
+            f"{release.total:,.0f} rows. The noise is given as its standard deviation on one cell."
         ),
         Grid(("table", "columns", "cells", "noise on a cell"), rows, numbers=(2, 3)),
     ]
     if len(release.tables) > MOST_LINES:
         blocks.append(Text(f"{len(release.tables) - MOST_LINES} more are in network.json."))
-    return Section("measured", "What was counted", tuple(blocks), "network.json, transcript.json")
+    return Section(
+        "measured", "The measured tables", tuple(blocks), "network.json, transcript.json"
+    )
 
 
 def _measured_row(release: SyntheticTable, table: NoisyTable) -> tuple[str, ...]:
@@ -268,7 +275,7 @@ def answers_sections(release: Answers) -> tuple[Section, ...]:
     blocks: list[Block] = [
         Text(
             "The margin is that of the noise: 19 times in 20 the noise on an answer is no larger. "
-            "A count may come out below zero; it then stands for a count near zero."
+            "A noisy count may be below zero; the true count is then near zero."
         ),
         Grid(("question", "answer", "margin"), rows, numbers=(1, 2)),
     ]

@@ -77,7 +77,7 @@ class PrivateERM(ClassifyingMethod):
         are equal in effect at a small epsilon are tried once.
     variant
         How the privacy loss is split between noise and curvature. `"tight"`: a tighter proof, which
-        needs less for the curvature than the paper. `"published"`: as in the paper, where a larger
+        needs less for the curvature than the paper. `"paper"`: as in the paper, where a larger
         epsilon can mean more noise. `"larger"`: as in the paper, with that corrected.
 
     Notes
@@ -94,7 +94,7 @@ class PrivateERM(ClassifyingMethod):
 
     cost: Number = parameter(Cost(), 1)
     tune: Any = parameter(OrNone(Costs()), None)
-    variant: str = parameter(OneOf(("tight", "larger", "published")), "tight")
+    variant: str = parameter(OneOf(("tight", "larger", "paper"), {"published": "paper"}), "tight")
 
     def check(self, public: TablePublic) -> None:
         """Raise where the target is unknown or epsilon is too small for any fit."""
@@ -150,7 +150,7 @@ class PrivateERM(ClassifyingMethod):
             what="a linear classifier" if self.tune is None else f"{len(fits)} classifiers",
             loss=self.loss(),
             noise=f"a random pull as of {length:,.4g} records",
-            error="the fewer records, the worse; it cannot be told without them",
+            error="larger with fewer records, and not known without them",
             figures={"margin": length, "strength": float(first.strength)},
         )
         notes = [

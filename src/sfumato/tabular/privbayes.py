@@ -44,7 +44,7 @@ from sfumato.tabular.structure import (
     MOST_CELLS,
     CellGrowth,
     DegreeGrowth,
-    Growth,
+    NetworkGrowth,
     Node,
     WorkingColumns,
 )
@@ -242,7 +242,7 @@ class PrivBayes(BinningMethod):
             return isqrt(int(Fraction(rows) ** 2 * PI * each.rho / (moved * self._theta**2)))
         return int(rows * pure_within(each) / (moved * self._theta))
 
-    def growth(self, public: TablePublic, rows: int | None) -> Growth | None:
+    def growth(self, public: TablePublic, rows: int | None) -> NetworkGrowth | None:
         """Return how the network may grow; None where no column can have a parent.
 
         Parameters
@@ -290,7 +290,7 @@ class PrivBayes(BinningMethod):
         """Tell whether the number of rows is measured: where it is private and needed."""
         return public.rows is None and self.needs_rows(public) and not self.published
 
-    def scoring(self, public: TablePublic, growth: Growth) -> Score:
+    def scoring(self, public: TablePublic, growth: NetworkGrowth) -> Score:
         """Return the score."""
         letter = self.score
         if letter == "auto":
@@ -335,7 +335,7 @@ class PrivBayes(BinningMethod):
         else:
             sensitivity = score.sensitivity(rows, smaller)
             if rows is None and relation is Relation.REPLACE_ONE:
-                # Only a made-up table does not tell its rows: one is removed, and one added.
+                # Only a synthetic table does not tell its rows: one is removed, and one added.
                 sensitivity *= 2
         choice = choose_within(limit.share(share), len(candidates), sensitivity)
         return replace(choice, law="exponential") if self.published else choice
@@ -389,7 +389,7 @@ class PrivBayes(BinningMethod):
         return count_noise((1,), limit.share(self.rows_share), relation)
 
     def _choose_network(
-        self, public: TablePublic, growth: Growth, rows: int | None, budget: Budget
+        self, public: TablePublic, growth: NetworkGrowth, rows: int | None, budget: Budget
     ) -> Program[tuple[Fraction, list[Node]]]:
         """Ask for one column after another; return the share of the budget it took, and them."""
         columns = self.columns(public)
@@ -417,7 +417,7 @@ class PrivBayes(BinningMethod):
     def _measure_tables(
         self,
         public: TablePublic,
-        growth: Growth | None,
+        growth: NetworkGrowth | None,
         nodes: Sequence[Node],
         share: Fraction,
         budget: Budget,

@@ -13,7 +13,7 @@ from sfumato.privacy.loss import zero
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.tabular.counting_method import mean_absolute
 from sfumato.tabular.round_plan import held_error
-from sfumato.tabular.structure import CellGrowth, DegreeGrowth, Growth, Node
+from sfumato.tabular.structure import CellGrowth, DegreeGrowth, NetworkGrowth, Node
 
 if TYPE_CHECKING:
     from sfumato.tabular.privbayes import PrivBayes
@@ -51,8 +51,8 @@ def plan_of(method: PrivBayes, public: TablePublic, about: int | None) -> Plan:
         guarantee=method.guarantee(public),
         steps=tuple(steps),
         notes=(
-            "The error of a marginal is that of the noise, where one table holds its columns; "
-            "what the network leaves out comes on top, and no plan can tell how much that is.",
+            "The error of a marginal is that of the noise, where one table holds its columns; the "
+            "error of what the network leaves out is additional and not known in advance.",
             *method._size_notes(public),
         ),
         sizes=method.drawn_sizes(public),
@@ -73,7 +73,7 @@ def _rows_step(method: PrivBayes, public: TablePublic) -> PlanStep:
 
 
 def _network_step(
-    method: PrivBayes, public: TablePublic, growth: Growth | None, known: bool
+    method: PrivBayes, public: TablePublic, growth: NetworkGrowth | None, known: bool
 ) -> PlanStep:
     """Return the line about the choice of the network."""
     columns = method.columns(public)
@@ -103,7 +103,7 @@ def _network_step(
     )
 
 
-def _most_candidates(growth: Growth, number: int) -> int:
+def _most_candidates(growth: NetworkGrowth, number: int) -> int:
     """Return about how many candidates the largest choice has."""
     if isinstance(growth, DegreeGrowth):
         return max(
@@ -116,7 +116,7 @@ def _most_candidates(growth: Growth, number: int) -> int:
 def _tables_step(
     method: PrivBayes,
     public: TablePublic,
-    growth: Growth | None,
+    growth: NetworkGrowth | None,
     share: Fraction,
     about: int | None,
     known: bool,
@@ -140,7 +140,7 @@ def _tables_step(
         "standard_deviation": noise.standard_deviation,
         "margin": margin(noise),
     }
-    error = f"± {figures['margin']:,.4g} a cell"
+    error = f"± {figures['margin']:,.4g} per cell"
     if known and about:
         held = [
             held_error(tuple(sizes), ways, cells, mean_absolute(noise), about) for ways in (1, 2, 3)

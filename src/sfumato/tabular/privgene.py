@@ -95,7 +95,7 @@ class PrivGene(ClassifyingMethod):
             loss=self.loss(),
             noise="exponential mechanism, then permute-and-flip",
             error=f"the winner makes at most {short:,.4g} more mistakes than the best of the last "
-            "generation, 19 times in 20; how good that one is cannot be told",
+            "generation, 19 times in 20; the error of that one is not known in advance",
             figures={"margin": short},
         )
         candidates = self.task(public).features.dimension * self.population

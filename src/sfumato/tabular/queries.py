@@ -56,7 +56,7 @@ MOST_SCORES = 2**22
 
 def _pool_counts(pool: Pool, data: Counted) -> Integers64:
     """Return the exact counts of every cell of a pool. Private."""
-    return data.counts.recall(pool, lambda: data.counts.together(pool.sets))
+    return data.counts.recall(pool, lambda: data.counts.count_batch(pool.sets))
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,7 +165,7 @@ class Questions(InteractiveMethod[Table, Answers]):
             what=f"{self.questions} counting questions",
             loss=self.working_loss(),
             noise=f"± {noise.standard_deviation:,.4g} (1 s.d.) on each answer",
-            error=f"± {margin(noise):,.4g} an answer",
+            error=f"± {margin(noise):,.4g} per answer",
             figures={"standard_deviation": noise.standard_deviation, "margin": margin(noise)},
         )
         return Plan(method=self.name, guarantee=self.guarantee(public), steps=(step,))

@@ -110,7 +110,7 @@ def rounds_step(
         "standard_deviation": noise.standard_deviation,
         "margin": margin(noise),
     }
-    error = f"± {figures['margin']:,.4g} a cell"
+    error = f"± {figures['margin']:,.4g} per cell"
     about = rows_about(public)
     if about:
         # A table of two typical columns, or of three for three; larger ones carry more noise.
@@ -140,8 +140,8 @@ def round_plan(
         guarantee=method.guarantee(public),
         steps=tuple(steps),
         notes=(
-            "Errors are those of the noise, where a table holds the columns; what no table "
-            "holds comes on top, and no plan can tell how much that is.",
+            "Errors are those of the noise, where a table holds the columns; the error of what no "
+            "table holds is additional and not known in advance.",
             *notes,
             *method._size_notes(public),
         ),

@@ -24,7 +24,7 @@ from sfumato import noise
 from sfumato.tabular.encoding import Encoding
 from sfumato.tabular.parents import ParentSet, TooManyParentSets, maximal_parent_sets
 
-__all__ = ["CellGrowth", "DegreeGrowth", "Growth", "Node", "WorkingColumns"]
+__all__ = ["CellGrowth", "DegreeGrowth", "NetworkGrowth", "Node", "WorkingColumns"]
 
 Codes = NDArray[np.intp]
 
@@ -125,7 +125,7 @@ class WorkingColumns:
         return self.sizes[node.child][0] * prod(self.shape(node.parents))
 
 
-class Growth(Protocol):
+class NetworkGrowth(Protocol):
     """How a network may grow."""
 
     def candidates(self, nodes: Sequence[Node]) -> Sequence[Node]:

@@ -22,7 +22,7 @@ from sfumato.privacy.progress import track
 from sfumato.tabular.binning import BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import mean_absolute, rows_about
-from sfumato.tabular.growth import Growth, one_way_counts
+from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import (
     choices_step,
@@ -223,30 +223,30 @@ class Synthesizer(BinningMethod):
 
     def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         limit, relation = self.record_budget(public)
-        growth, left = Growth(public, limit, relation), Fraction(1)
+        growing, left = GrowingModel(public, limit, relation), Fraction(1)
         if _counts_rows(public):
-            yield from growth.measure(budget, [growth.count((), ROWS_SHARE)])
+            yield from growing.measure(budget, [growing.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
-        rounds, pool = course_for(public.sizes, growth.total, limit, relation, left, self.rounds)
+        rounds, pool = course_for(public.sizes, growing.total, limit, relation, left, self.rounds)
         columns = columns_to_count(public)
-        yield from growth.measure(budget, one_way_counts(growth, columns, rounds.one_way))
+        yield from growing.measure(budget, one_way_counts(growing, columns, rounds.one_way))
         handicap = HANDICAP * rounds.spread * pool.cells.astype(np.float64)
         for number in track(range(1, rounds.rounds + 1), "choosing and counting"):
-            offered = growth.fitting(pool, MOST_MODEL_CELLS)
+            offered = growing.fitting(pool, MOST_MODEL_CELLS)
             if offered.size == 0:
                 break
             share, pick = rounds.table, 0
             if offered.size > 1:
-                pick = yield growth.choose(
+                pick = yield growing.choose(
                     budget, number, pool, offered, rounds.choice, handicap=handicap
                 )
             else:
                 # What there is no choice about is not chosen, and its table gets all of the round.
                 share += rounds.choice
-            count = growth.count(pool.sets[offered[pick]], share, f"table {number}: ")
-            yield from growth.measure(budget, [count])
+            count = growing.count(pool.sets[offered[pick]], share, f"table {number}: ")
+            yield from growing.measure(budget, [count])
         yield FINISH
-        return growth.release()
+        return growing.release()
 
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
@@ -267,7 +267,7 @@ class Synthesizer(BinningMethod):
             rounds, pool = course_for(
                 public.sizes, float(about or 1), limit, relation, left, self.rounds
             )
-            counts = one_way_counts(Growth(public, limit, relation), columns, rounds.one_way)
+            counts = one_way_counts(GrowingModel(public, limit, relation), columns, rounds.one_way)
             noises = [count.noise for count in counts]
             steps.append(one_way_step(self, public, rounds.one_way, noises))
             if rounds.rounds:

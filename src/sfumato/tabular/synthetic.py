@@ -325,10 +325,10 @@ class SyntheticTable(Release, ToFrame):
         """Return what this release is, in a few plain sentences."""
         names = self.public.columns
         sentences = [
-            f"A synthetic table: {self.rows:,} made-up rows with {len(names)} "
+            f"A synthetic table: {self.rows:,} rows with {len(names)} "
             f"column{'s' * (len(names) != 1)}, for a table of about {self.total:,.0f} rows.",
-            "The rows are drawn from a model that knows the data only through noisy counts, so "
-            f"that no one {self.public.unit} changes it by much.",
+            "The rows are sampled from a model that was fitted to noisy counts only, so that no "
+            f"one {self.public.unit} changes it by much.",
         ]
         if self.tables:
             sentences.append(self._measured_words())
@@ -344,8 +344,9 @@ class SyntheticTable(Release, ToFrame):
         spread = f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
         number = len(self.tables)
         return (
-            f"Counted were {number} table{'s' * (number != 1)} of {cells:,} cells in all; the "
-            f"noise on a cell has a standard deviation of {spread} rows."
+            f"{number} table{'s' * (number != 1)} ({cells:,} cells in total) "
+            f"{'was' if number == 1 else 'were'} measured; the noise on a cell has a standard "
+            f"deviation of {spread} rows."
         )
 
     def _dependence_words(self) -> str:
@@ -360,10 +361,10 @@ class SyntheticTable(Release, ToFrame):
         more = len(joined) - len(listed)
         groups = "1 more such group" if more == 1 else f"{more} more such groups"
         tail = f", and {groups} (network.json lists all)" if more else ""
-        what = "Columns depend on others as follows" if directed else "Kept together"
+        what = "Columns depend on others as follows" if directed else "Modelled jointly"
         return (
-            f"{what}: {'; '.join(listed)}{tail}. {self._alone_words()}Whatever else goes together "
-            "in the data goes together here only as far as this explains it."
+            f"{what}: {'; '.join(listed)}{tail}. {self._alone_words()}Any other association in "
+            "the data is kept only as far as these explain it."
         )
 
     def _alone_words(self) -> str:
@@ -372,12 +373,18 @@ class SyntheticTable(Release, ToFrame):
         if not names:
             return ""
         if len(names) == 1:
-            return f"{names[0]} stands alone: in these rows it goes with nothing. "
+            return (
+                f"{names[0]} is outside the model: in these rows it is independent of all "
+                "other columns. "
+            )
         if len(names) > MOST_NAMED:
             more = len(names) - MOST_NAMED
             names = [*names[:MOST_NAMED], f"{more} more column{'s' * (more != 1)}"]
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
-        return f"{listed} stand alone: in these rows they go with nothing. "
+        return (
+            f"{listed} are outside the model: in these rows they are independent of all other "
+            "columns. "
+        )
 
     def _limit_words(self) -> str:
         """Say what rows of a model are not: true to single values or to impossible ones."""
@@ -388,7 +395,7 @@ class SyntheticTable(Release, ToFrame):
             if column.coding.kind == "number" or getattr(column.coding, "bins", None) is not None
         }
         spread = " and ".join(sorted(binned, reverse=True))
-        unreal = "Combinations of values that cannot occur in truth may occur in these rows."
+        unreal = "These rows may contain combinations of values that are impossible in reality."
         if not spread:
             return unreal
         return f"{spread.capitalize()} are spread evenly within their bins. {unreal}"

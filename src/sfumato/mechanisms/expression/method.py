@@ -125,11 +125,13 @@ class FormulaMethod(Method[DataT, StatisticRelease]):
         notes = [f"The formula is {self.expression}."]
         if any(plan.scale is not None for plan in plans):
             notes.append(
-                "Some noise follows the data; its scale is told with noise of its own, so that the "
+                "The scale of some noise depends on the data; it is measured with noise, so the "
                 "standard error will be an estimate."
             )
         elif any(isinstance(plan.noise, HiddenNoise) for plan in plans):
-            notes.append("Some noise follows the data, so no standard error will be told.")
+            notes.append(
+                "The scale of some noise depends on the data, so no standard error is released."
+            )
         return Plan(
             method=self.name,
             guarantee=self.guarantee(public),
@@ -203,7 +205,7 @@ def _step(plan: UnitPlan, loss: Loss) -> PlanStep:
         what=plan.unit.text,
         loss=loss,
         noise=primitive.kind.removesuffix(" noise"),
-        error="follows the data, so it is private",
+        error="varies with the data, so it is private",
     )
 
 

@@ -113,8 +113,8 @@ class StatisticRelease(Release):
         else:
             head = f"{self.expression} is about {self.value:,.6g}"
         if self.standard_error is None:
-            why = "its noise follows the data, so how large it is cannot be told"
-            return f"{head} ({why if self.following else 'its standard error is not told'})."
+            why = "the scale of its noise depends on the data, so it is private"
+            return f"{head} ({why if self.following else 'its standard error is not released'})."
         error = float(np.median(self.standard_error))
         many = ", in the middle" if np.ndim(self.value) else ""
         noisy = ", itself a noisy estimate" if self.estimated else ""

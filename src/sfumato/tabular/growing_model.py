@@ -34,7 +34,7 @@ from sfumato.tabular.one_way import columns_to_count, shares_by_size
 from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
-__all__ = ["LARGEST", "Count", "Growth", "one_way_counts"]
+__all__ = ["LARGEST", "Count", "GrowingModel", "one_way_counts"]
 
 Expected = Callable[[], NDArray[np.int64]]
 
@@ -83,17 +83,19 @@ class Count:
         return Ask(part, self.noise, Marginal(self.columns), self.label)
 
 
-def one_way_counts(growth: Growth, columns: Sequence[int], share: Fraction) -> tuple[Count, ...]:
+def one_way_counts(
+    growing: GrowingModel, columns: Sequence[int], share: Fraction
+) -> tuple[Count, ...]:
     """Return the tables of single columns, which share a part of the budget."""
-    sizes = [growth.public.sizes[column] for column in columns]
-    shares = shares_by_size(sizes, gaussian=isinstance(growth.limit, ZCDP))
+    sizes = [growing.public.sizes[column] for column in columns]
+    shares = shares_by_size(sizes, gaussian=isinstance(growing.limit, ZCDP))
     return tuple(
-        growth.count((column,), share * part, "column: ")
+        growing.count((column,), share * part, "column: ")
         for column, part in zip(columns, shares, strict=True)
     )
 
 
-class Growth:
+class GrowingModel:
     """The public state of a release in the making.
 
     Parameters

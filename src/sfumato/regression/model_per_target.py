@@ -75,9 +75,9 @@ class RegressionModels(Release, ToFrame):
         first = next(iter(self.models.values()))
         many, count = len(self.models), len(first.design.factors)
         return (
-            f"{many} rule{'s' * (many != 1)} that guess as many columns from "
-            f"{count} column{'s' * (count != 1)}, one each. {first.about} What the columns have to "
-            "do with each other was measured once for all of them."
+            f"{many} model{'s' * (many != 1)} that predict as many columns from {count} "
+            f"column{'s' * (count != 1)}, one each. {first.about} The products of the columns "
+            "were measured once for all targets."
         )
 
     def plot(self) -> Any:

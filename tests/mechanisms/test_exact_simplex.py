@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from sfumato.mechanisms.exact_program import exact_maximum
+from sfumato.mechanisms.exact_simplex import exact_maximum
 
 
 def test_small_programs():

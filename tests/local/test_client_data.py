@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.local import MeanResponse, RandomizedResponse
 from sfumato.local.edge_response import EdgeResponse
-from sfumato.local.several import MultiResponse
+from sfumato.local.multi_response import MultiResponse
 from sfumato.privacy.ledger import BudgetExceeded, Ledger, LedgerError
 from sfumato.privacy.loss import PureDP
 
