@@ -238,7 +238,7 @@ def test_a_file_that_unpacks_to_more_than_it_has_is_refused(data, ledger, monkey
 )
 def test_a_kept_document_that_was_changed_is_refused(data, ledger, name, value, found):
     NoisyTally(epsilon=1).release(data, ledger=ledger)
-    file = Kept(ledger.path, 1).file
+    file = UnsavedRelease(ledger.path, 1).file
     with zipfile.ZipFile(file) as packed:
         members = {name: packed.read(name) for name in packed.namelist()}
     members["release.json"] = json.dumps(
