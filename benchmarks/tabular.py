@@ -47,6 +47,7 @@ import tabular_reference as reference
 import tabular_zoo_runs as zoo_runs
 from sfumato import noise
 from tabular_measures import Truth, counted, drawn, sets_of
+from tabular_zoo import ZooError
 
 BOTH = ("replace_one", "add_remove")
 DELTA = 1e-9
@@ -629,7 +630,7 @@ def peer_line(label: str, found: list[dict[str, Any]], ways: tuple[int, ...], ow
 def export(setting: Setting) -> None:
     """Write the tables for the peers."""
     for name in setting.names:
-        for path in data.write_for_peers(name, setting.cache / "data"):
+        for path in data.write_for_peers(name, data.load(name), setting.cache / "data"):
             print(path)
 
 
@@ -677,7 +678,10 @@ def main() -> None:
         one_large_file(*sys.argv[2:])
         return
     if sys.argv[1:2] == ["zoo"]:
-        zoo_runs.main(sys.argv[2:])
+        try:
+            zoo_runs.main(sys.argv[2:])
+        except ZooError as failure:
+            sys.exit(str(failure))
         return
     section, setting = asked()
     if data.folder() is None:

@@ -12,9 +12,22 @@ unless `--fresh` asks for their own. A run that takes more than `--limit` second
 down as failed, and larger epsilons of that method are then left out for that table.
 
 A cell of the summary is a table, an epsilon, a loss and a relation. The default stands against the
-best other method in the cell, peers included (benchmarks/peers/zoo_queue.py writes their lines),
-and, apart from them, against the best fixed number of its own rounds. The best of several noisy
-means is too small by a few per cent, so a ratio of 1 is better than it looks.
+best other method in the cell, peers included, and, apart from them, against the best fixed number
+of its own rounds. The best of several noisy means is too small by a few per cent, so a ratio of 1
+is better than it looks.
+
+Peers run only when `--methods` names them, take minutes (`--limit 1800`), and need environments of
+their own in the folder that SFUMATO_PEERS names, made with Python 3.11 as
+
+    python -m venv $SFUMATO_PEERS/opendp
+    $SFUMATO_PEERS/opendp/bin/pip install "opendp[mbi]==0.16.0" pandas
+    python -m venv $SFUMATO_PEERS/dpmm
+    $SFUMATO_PEERS/dpmm/bin/pip install dpmm==0.1.9
+    python -m venv $SFUMATO_PEERS/smartnoise
+    $SFUMATO_PEERS/smartnoise/bin/pip install smartnoise-synth==1.0.8
+
+A peer is given the codes of the table and its domain, and the first n of its synthetic rows are
+judged like ours. All of them mean add/remove; dpmm and SmartNoise have no pure guarantee.
 """
 
 from __future__ import annotations
@@ -22,21 +35,28 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
+import resource
+import secrets
 import signal
 import subprocess
+import tempfile
 import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import sfumato as sf
+import tabular_data as data
 import tabular_zoo as zoo
 from sfumato.privacy.guarantee import Relation
 from tabular_measures import Truth, drawn
@@ -45,7 +65,35 @@ EPSILONS = (0.1, 0.4, 1.0, 1.6, 3.0)
 LOSSES = {"pure": None, "delta": 1e-9}
 WAYS = (2, 3)
 MOST_SETS = 200
+#: Tables of at most this many columns have a workload of three-way tables for the peers' AIM.
+FEW_COLUMNS = 16
 DEFAULT = "Synthesizer"
+SCRIPTS = Path(__file__).resolve().parent / "peers"
+PEER_MEMORY = 12 * 2**30
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+Codes = NDArray[np.int64]
+
+
+class Cell(NamedTuple):
+    """What methods are compared in."""
+
+    table: str
+    epsilon: float
+    delta: float | None
+    relation: str
+
+    def __str__(self) -> str:
+        loss = "pure" if self.delta is None else "δ"
+        relation = "" if self.relation == Relation.ADD_REMOVE else f" {self.relation}"
+        return f"{self.table} ε = {self.epsilon:g} {loss}{relation}"
 
 
 @dataclass(frozen=True)
@@ -66,6 +114,78 @@ class Contender:
         more = {} if delta is None else {"delta": delta}
         return getattr(sf, self.method)(epsilon=epsilon, **more, **self.options).release(table)
 
+    def takes(self, cell: Cell) -> bool:
+        """Whether it can promise what the cell asks for."""
+        return True
+
+    def draw(self, truth: Truth, cell: Cell, limit: float) -> tuple[Codes, float]:
+        """Return the codes of synthetic rows, and the seconds of CPU they took."""
+        start = time.process_time()
+        with cpu_limit(limit):
+            codes = drawn(self.release(truth.table, cell.epsilon, cell.delta), truth.rows)
+        return codes, time.process_time() - start
+
+
+@dataclass(frozen=True)
+class Peer(Contender):
+    """A method of another package, run by the interpreter of its own environment."""
+
+    package: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether its runs hold for one source of the package alone."""
+        return False
+
+    def interpreter(self) -> Path:
+        """Return the interpreter of its environment."""
+        found = Path(os.environ.get("SFUMATO_PEERS", "")) / self.package / "bin" / "python"
+        if not found.exists():
+            raise zoo.ZooError(
+                f"no interpreter for {self.label}; set SFUMATO_PEERS to the folder of the peers' "
+                "environments (tabular.py zoo --help)"
+            )
+        return found
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether it can promise what the cell asks for."""
+        pure = cell.delta is None and self.package != "opendp"
+        return cell.relation == Relation.ADD_REMOVE and not pure
+
+    def draw(self, truth: Truth, cell: Cell, limit: float) -> tuple[Codes, float]:
+        """Return the codes of synthetic rows, and the seconds of CPU they took."""
+        table, domain = data.write_for_peers(cell.table, truth.table, zoo.place() / "peers")
+        degree = 3 if len(truth.sizes) <= FEW_COLUMNS else 2
+        script = "tabular_smartnoise.py" if self.package == "smartnoise" else "tabular_mbi.py"
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "rows.csv"
+            words: list[Any] = [self.interpreter(), SCRIPTS / script]
+            words += ["--data", table, "--domain", domain, "--out", out, "--degree", degree]
+            words += ["--epsilon", cell.epsilon, "--delta", cell.delta or 0]
+            words += ["--seed", secrets.randbelow(2**31), "--method", self.method.lower()]
+            packaged = ["--packaged", Path(folder) / "packaged.csv"]
+            words += packaged if self.package == "smartnoise" else ["--package", self.package]
+            done = subprocess.run(
+                [str(word) for word in words],
+                capture_output=True,
+                text=True,
+                env={**os.environ, **ONE_THREAD},
+                preexec_fn=functools.partial(limit_peer, limit),
+            )
+            if done.returncode:
+                if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+                    raise TimeoutError
+                raise ValueError((done.stderr.strip().splitlines() or ["no reason"])[-1][:200])
+            rows = pl.read_csv(out, n_rows=truth.rows)
+        facts = json.loads(done.stdout.strip().splitlines()[-1])
+        return rows.select(f"c{i}" for i in range(len(truth.sizes))).to_numpy(), facts["cpu"]
+
+
+def limit_peer(seconds: float) -> None:
+    """Keep a peer from taking the whole machine."""
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds) + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (PEER_MEMORY, PEER_MEMORY))
+
 
 CONTENDERS = {
     contender.label: contender
@@ -73,22 +193,14 @@ CONTENDERS = {
         Contender(DEFAULT, DEFAULT),
         *(Contender(f"rounds={n}", DEFAULT, {"rounds": n}) for n in (0, 4, 8, 16)),
         *(Contender(name, name) for name in ("Independent", "MST", "PrivBayes", "MWEM", "AIM")),
+        *(
+            Peer(f"{package} {name}", name, package=package)
+            for package in ("opendp", "dpmm", "smartnoise")
+            for name in ("MST", "AIM")
+        ),
     )
 }
-
-
-class Cell(NamedTuple):
-    """What methods are compared in."""
-
-    table: str
-    epsilon: float
-    delta: float | None
-    relation: str
-
-    def __str__(self) -> str:
-        loss = "pure" if self.delta is None else "δ"
-        relation = "" if self.relation == Relation.ADD_REMOVE else f" {self.relation}"
-        return f"{self.table} ε = {self.epsilon:g} {loss}{relation}"
+OURS = [label for label, contender in CONTENDERS.items() if not isinstance(contender, Peer)]
 
 
 @functools.cache
@@ -195,19 +307,17 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 def measure(truth: Truth, cell: Cell, contender: Contender, limit: float) -> dict[str, Any]:
     """Release once and return the errors and the seconds, or why there are none."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
     try:
-        with cpu_limit(limit):
-            release = contender.release(truth.table, cell.epsilon, cell.delta)
-            codes = drawn(release, truth.rows)
+        codes, cpu = contender.draw(truth, cell, limit)
     except TimeoutError:
-        return {"failed": "time", "cpu": time.process_time() - cpu}
+        return {"failed": "time", "cpu": limit}
     except ValueError as failure:
-        # The domain is too large for the method: a fact of the declaration.
+        # The domain is too large for the method, or a peer stopped.
         return {"failed": str(failure)}
-    facts = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    seconds = time.perf_counter() - wall
     errors = {str(ways): float(truth.of_codes(codes, ways).mean()) for ways in WAYS}
-    return {"errors": errors, **facts}
+    return {"errors": errors, "seconds": seconds, "cpu": cpu}
 
 
 def run_all(given: argparse.Namespace, log: Log) -> None:
@@ -224,7 +334,7 @@ def run_all(given: argparse.Namespace, log: Log) -> None:
                 (cell, CONTENDERS[label])
                 for cell in cells
                 for label in given.methods
-                if len(log.runs[cell][label]) < given.runs
+                if CONTENDERS[label].takes(cell) and len(log.runs[cell][label]) < given.runs
             ]
             if not any(not log.failed(cell, contender.label) for cell, contender in todo):
                 continue
@@ -246,7 +356,7 @@ def warm_up(methods: Sequence[str]) -> None:
     """Release once from a tiny table, so that no run is charged for compiling."""
     schema = sf.Schema.from_dict({name: ["0", "1"] for name in "abcd"}, rows_about=100)
     table = sf.Table(pl.DataFrame({name: ["0", "1"] * 50 for name in "abcd"}), schema)
-    for label in methods:
+    for label in set(methods).intersection(OURS):
         for delta in LOSSES.values():
             drawn(CONTENDERS[label].release(table, 1.0, delta), 100)
 
@@ -381,12 +491,15 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
     parser.add_argument("--losses", nargs="*", choices=LOSSES, default=list(LOSSES))
     parser.add_argument("--relations", nargs="*", choices=list(Relation), default=["add_remove"])
-    parser.add_argument("--methods", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
+    parser.add_argument("--methods", nargs="*", choices=CONTENDERS, default=OURS)
     parser.add_argument("--runs", type=int, default=2, help="releases in every cell")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of a release")
     parser.add_argument("--fresh", action="store_true", help="others' runs of this source only")
     parser.add_argument("--print", action="store_true", help="only the summary of what is there")
     given = parser.parse_args(words)
+    for contender in map(CONTENDERS.__getitem__, given.methods):
+        if isinstance(contender, Peer):
+            contender.interpreter()
     given.tables = [
         name for name in given.tables or zoo.names() if given.half in (None, zoo.half(name))
     ]
