@@ -368,7 +368,7 @@ def show_run(cell: Cell, label: str, facts: dict[str, Any]) -> None:
         words += f"   {facts['cpu']:.2f} s"
     else:
         words = facts["failed"][:60]
-    print(f"  {cell!s:44}{label:14}{words}", flush=True)
+    print(f"  {cell!s:44}{label:16}{words}", flush=True)
 
 
 def summarise(log: Log, cells: Sequence[Cell]) -> None:
