@@ -353,12 +353,14 @@ def run_all(given: argparse.Namespace, log: Log) -> None:
 
 
 def warm_up(methods: Sequence[str]) -> None:
-    """Release once from a tiny table, so that no run is charged for compiling."""
-    schema = sf.Schema.from_dict({name: ["0", "1"] for name in "abcd"}, rows_about=100)
-    table = sf.Table(pl.DataFrame({name: ["0", "1"] * 50 for name in "abcd"}), schema)
+    """Release once from a small table, so that no run is charged for compiling."""
+    sizes = {f"c{size}": size for size in range(2, 9)}
+    rows = pl.DataFrame({name: np.arange(1000) // size % size for name, size in sizes.items()})
+    columns = {name: list(range(size)) for name, size in sizes.items()}
+    table = sf.Table(rows, sf.Schema.from_dict(columns, rows_about=1000))
     for label in set(methods).intersection(OURS):
         for delta in LOSSES.values():
-            drawn(CONTENDERS[label].release(table, 1.0, delta), 100)
+            drawn(CONTENDERS[label].release(table, 1.0, delta), 1000)
 
 
 def show_run(cell: Cell, label: str, facts: dict[str, Any]) -> None:
