@@ -14,6 +14,8 @@ speed        load + model + answers at ε = 0.1 beside the seconds of the paper
 scale        a million rows in memory; ten million in a Parquet file, counted by DuckDB
 peers        MST, AIM and DataSynthesizer at the same ε, from the cache of their runs
 export       write the tables for the peers into the cache
+zoo          every method on the tables of benchmarks/tabular_zoo.py; see
+             benchmarks/tabular_zoo_runs.py for its own options
 
 Peers run in environments of their own, hours long: see benchmarks/peers/tabular_queue.py, which
 fills the cache that `--cache` names. Nothing of the data is written anywhere else.
@@ -42,8 +44,10 @@ import sfumato as sf
 import tabular_classify as classify
 import tabular_data as data
 import tabular_reference as reference
+import tabular_zoo_runs as zoo_runs
 from sfumato import noise
 from tabular_measures import Truth, counted, drawn, sets_of
+from tabular_zoo import ZooError
 
 BOTH = ("replace_one", "add_remove")
 DELTA = 1e-9
@@ -626,7 +630,7 @@ def peer_line(label: str, found: list[dict[str, Any]], ways: tuple[int, ...], ow
 def export(setting: Setting) -> None:
     """Write the tables for the peers."""
     for name in setting.names:
-        for path in data.write_for_peers(name, setting.cache / "data"):
+        for path in data.write_for_peers(name, data.load(name), setting.cache / "data"):
             print(path)
 
 
@@ -672,6 +676,12 @@ def asked() -> tuple[Callable[[Setting], None], Setting]:
 def main() -> None:
     if sys.argv[1:2] == [ONE_FILE]:
         one_large_file(*sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["zoo"]:
+        try:
+            zoo_runs.main(sys.argv[2:])
+        except ZooError as failure:
+            sys.exit(str(failure))
         return
     section, setting = asked()
     if data.folder() is None:

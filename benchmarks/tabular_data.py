@@ -180,10 +180,9 @@ def codes(table: sf.Table) -> NDArray[np.int64]:
     return np.stack(columns, axis=1)
 
 
-def write_for_peers(name: str, place: Path) -> tuple[Path, Path]:
+def write_for_peers(name: str, table: sf.Table, place: Path) -> tuple[Path, Path]:
     """Write a table's codes and its domain where a peer's own interpreter can read them."""
     place.mkdir(parents=True, exist_ok=True)
-    table = load(name)
     names = [f"c{i}" for i in range(len(table.public.sizes))]
     data, domain = place / f"{name}.csv", place / f"{name}.domain.json"
     pl.DataFrame(codes(table), schema=names, orient="row").write_csv(data)

@@ -24,9 +24,13 @@ Sets = tuple[tuple[int, ...], ...]
 
 
 @functools.cache
-def sets_of(columns: int, ways: int) -> Sets:
-    """Return all combinations of `ways` of the columns."""
-    return tuple(combinations(range(columns), ways))
+def sets_of(columns: int, ways: int, most: int | None = None) -> Sets:
+    """Return all combinations of `ways` of the columns, or a fixed random choice of `most`."""
+    every = tuple(combinations(range(columns), ways))
+    if most is None or len(every) <= most:
+        return every
+    chosen = noise.generator(ways).choice(len(every), most, replace=False)
+    return tuple(every[index] for index in sorted(chosen))
 
 
 def drawn(release: Any, rows: int, seed: int | None = None) -> NDArray[np.int64]:
@@ -47,17 +51,20 @@ class Truth:
     ----------
     table
         The table.
+    most
+        Of more combinations of columns than this, a fixed random choice is used.
     """
 
-    def __init__(self, table: sf.Table) -> None:
+    def __init__(self, table: sf.Table, most: int | None = None) -> None:
         self.table = table
+        self.most = most
         self.sizes = table.public.sizes
         self.rows = table.counts.rows
         self._shares: dict[int, tuple[NDArray[np.float64], NDArray[np.intp]]] = {}
 
     def sets(self, ways: int) -> Sets:
-        """Return all combinations of `ways` columns."""
-        return sets_of(len(self.sizes), ways)
+        """Return the combinations of `ways` columns that are compared."""
+        return sets_of(len(self.sizes), ways, self.most)
 
     def _flat(self, tables: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
         """Return tables of counts as shares, one behind the other."""

@@ -109,8 +109,8 @@ def test_a_budget_shows_what_is_spent_and_of_what():
     budget = opened(PureDP(1))
     part = budget.take("1/2", "half")
     part.measure(noise("1/4"), ZERO, label="x")
-    assert repr(budget) == "Budget(whole: ε = 0.5 of ε = 1 spent)"
-    assert repr(part) == "Budget(half: ε = 0.25 of ε = 0.5 spent)"
+    assert repr(budget) == "Budget('whole': ε = 0.5 of ε = 1 spent)"
+    assert repr(part) == "Budget('half': ε = 0.25 of ε = 0.5 spent)"
 
 
 def test_gaussian_noise_has_no_price_in_a_pure_budget():

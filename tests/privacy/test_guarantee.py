@@ -39,7 +39,7 @@ def test_words_tell_what_is_left_out_and_how_many_records_count():
     made = guarantee(excludes="the number of edges", contribution=4, public=("the schema",))
     assert str(made).count("except for the number of edges") == 1
     words = made.words()
-    assert "It does not cover the number of edges; the promise holds only between data" in words
+    assert "It does not cover the number of edges; the guarantee holds only between data" in words
     assert "At most 4 records of one person were used" in words
     assert "Taken as public knowledge: the schema." in words
     assert "does not cover" not in guarantee().words()

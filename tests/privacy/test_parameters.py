@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from sfumato.privacy.parameters import (
     Positive,
     Text,
     Whole,
+    parameter,
     parse_parameters,
     read_parameters,
     rename_former,
@@ -106,6 +108,20 @@ def test_parameters_of_a_document_are_known_under_one_name():
     assert read_parameters(("epsilon", "cells"), {"cells": 3}) == {"cells": 3}
     with pytest.raises(ValueError, match=r"^unknown parameter 'grid'; there are epsilon, cells$"):
         read_parameters(("epsilon", "cells"), {"grid": 3, "cells": 3})
-    assert rename_former({"grid": "cells"}, {"grid": 3}) == {"cells": 3}
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A class of parameters of which one had another name, and one another word."""
+
+    former_names: ClassVar[dict[str, str]] = {"grid": "cells"}
+
+    cells: int = parameter(Whole(1), 1)
+    variant: str = parameter(OneOf(("paper",), former={"published": "paper"}), "paper")
+
+
+def test_former_names_and_words_of_a_document_are_those_of_today():
+    assert rename_former(Renamed, {"grid": 3}) == {"cells": 3}
+    assert rename_former(Renamed, {"variant": "published"}) == {"variant": "paper"}
     # Under both names at once neither is taken for the other.
-    assert rename_former({"grid": "cells"}, {"grid": 3, "cells": 4}) == {"grid": 3, "cells": 4}
+    assert rename_former(Renamed, {"grid": 3, "cells": 4}) == {"grid": 3, "cells": 4}

@@ -169,10 +169,10 @@ def test_a_session_has_numbered_labels_and_is_neither_run_nor_released_at_once()
     method, public = Asker(epsilon=1), TallyPublic(3)
     data = Tally([0, 1, 1], public)
     session = method.open(data)
-    assert repr(session) == "Session(tally.Asker, 0 asked, open)"
+    assert repr(session) == "Session('tally.Asker', 0 asked, open)"
     session.ask(1)
     transcript = session.close().transcript
-    assert repr(session) == "Session(tally.Asker, 1 asked, closed)"
+    assert repr(session) == "Session('tally.Asker', 1 asked, closed)"
     (entry,) = transcript
     moved = Transcript((replace(entry, label="1 1"),), transcript.slices)
     with pytest.raises(DoesNotFollow, match=r"^'1 1' is not the label of question 0$"):

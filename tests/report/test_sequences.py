@@ -41,7 +41,7 @@ def test_symbols_are_escaped_and_nothing_comes_from_outside(sequences, tmp_path)
 def test_a_list_of_strings_has_a_page(sequences, tmp_path):
     release = sf.TopStrings(epsilon=5, strings=4).release(sequences)
     text = words(sf.save_report(release, tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "How often they occur is not told" in text and "declared about the sequences" in text
+    assert "Their frequencies are not released" in text and "declared about the sequences" in text
 
 
 def test_persons_with_several_sequences_and_large_alphabets_are_told(tmp_path):

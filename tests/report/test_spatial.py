@@ -54,7 +54,7 @@ def test_counts_below_zero_are_spoken_of_where_there_are_some(tmp_path):
         text = words(page.read_text(encoding="utf-8"))
         assert ("below zero" in text) == bool((release.cells.counts < 0).any())
         assert ("none is negative" in text) != ("below zero" in text)
-        assert "the first 2 points were used: counts are of what was used" in text
+        assert "the first 2 points were used: counts refer to the used part of the data" in text
 
 
 def test_the_page_needs_nothing_from_outside(grid, tmp_path):
