@@ -401,7 +401,7 @@ def test_no_rows_that_are_public_stay_no_rows():
 
 
 class Greedy(sf.Synthesizer):
-    """A mutant: the number of rounds is even or odd as the number of rows, by a query of its own."""
+    """A mutant: rounds are even or odd as the number of rows, which a query of its own tells."""
 
     def program(self, public, budget):
         leak = Leak()
