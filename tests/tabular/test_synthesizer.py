@@ -20,12 +20,12 @@ from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.program import Ask, DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
+from sfumato.tabular.allocation import plan_shares
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
 from sfumato.tabular.growing_model import LARGEST, GrowingModel, one_way_counts
 from sfumato.tabular.one_way import shares_by_size
 from sfumato.tabular.queries import FARTHEST, GRID, Distances
-from sfumato.tabular.synthesizer import rounds_for
 from tests.audit.mutants import Leak, geometric
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
@@ -224,27 +224,83 @@ def test_what_hangs_together_is_found():
     assert any({0, 1} <= columns for columns in tables_of_two)
 
 
-def test_more_rows_and_more_budget_bring_more_rounds():
-    sizes, all_of_it = (16, 7, 16, 14, 2, 5), Fraction(1)
+@pytest.mark.parametrize("loss", [PureDP, lambda epsilon: ZCDP(Fraction(epsilon) ** 2 / 2)])
+def test_more_rows_and_more_budget_bring_more_rounds(loss):
+    sizes = (16, 7, 16, 14, 2, 5)
 
     def rounds(rows, epsilon):
-        limit = PureDP(epsilon)
-        return rounds_for(sizes, rows, limit, Relation.ADD_REMOVE, all_of_it).rounds
+        return plan_shares(sizes, rows, loss(epsilon), Relation.ADD_REMOVE)[1].number
 
     assert rounds(100, "0.1") == 0
     counted = [rounds(rows, "0.1") for rows in (100, 10_000, 50_000, 10**6)]
     assert counted == sorted(counted)
-    assert counted[-1] == 5
-    assert rounds(10_000, 1) >= rounds(10_000, "0.1")
+    assert counted[-1] == 8
+    assert rounds(1_000, 1) > rounds(1_000, "0.1")
 
 
 @pytest.mark.parametrize("limit", [PureDP(1), ZCDP("0.1")])
 def test_shares_of_a_release_add_up_to_one(limit):
     for rows in (10, 10**4, 10**7):
-        plan = rounds_for((2, 9, 40), rows, limit, Relation.REPLACE_ONE, Fraction(99, 100))
-        spent = plan.one_way + plan.rounds * (plan.choice + plan.table)
-        assert spent == Fraction(99, 100)
+        share, rounds = plan_shares((2, 9, 40), rows, limit, Relation.REPLACE_ONE)
+        assert share + rounds.number * (rounds.choice + rounds.table) == 1
     assert sum(shares_by_size((2, 9, 40), gaussian=isinstance(limit, ZCDP))) == 1
+
+
+def test_one_large_column_does_not_forbid_tables_of_the_others():
+    for sizes in [(2, 9, 5, 4), (2, 9, 5, 4, 600)]:
+        share, rounds = plan_shares(sizes, 50_000, PureDP(1), Relation.ADD_REMOVE)
+        assert share < Fraction(1, 2)
+        assert rounds.number >= 5
+
+
+def test_rare_values_share_a_code_and_keep_their_frequencies():
+    generator = noise.generator(9)
+    rows = 50_000
+    word = np.minimum(generator.geometric(0.1, rows) - 1, 299)
+    schema = sf.Schema.from_dict({"word": list(range(300)), "even": [0, 1], "third": [0, 1, 2]})
+    frame = pl.DataFrame({"word": word, "even": word % 2, "third": word % 3})
+    with noise.seeded(2):
+        release = sf.Synthesizer(epsilon=1).release(sf.Table(frame, schema))
+    bins = release.model.bins[0]
+    assert 30 < bins.size < 100
+    assert (bins.groups[:20] == np.arange(20)).all()
+    truth = np.bincount(word, minlength=300) / rows
+    alone = release.model.marginal((0,))
+    # 300 cells of noise of scale 1/(0.99 · 0.15 · √300/(√300 + √2 + √3)) ≈ 8.
+    assert np.abs(alone - truth).sum() / 2 < 300 * 8 / 2 / rows
+    joint = release.model.marginal((0, 1))
+    assert joint.sum(axis=1) == pytest.approx(alone)
+    # A frequent value is known to be even or odd.
+    assert (joint[np.arange(10), np.arange(10) % 2] > 0.9 * alone[:10]).all()
+    drawn = release.sample(20_000, seed=3)
+    shares = np.bincount(drawn["word"].to_numpy().astype(int), minlength=300) / 20_000
+    assert np.abs(shares - alone).sum() / 2 < 0.05
+
+
+def test_tables_of_focus_are_measured_and_the_target_is_preferred():
+    data = correlated()
+    method = sf.Synthesizer(epsilon=2, focus=[("d", "c"), ("b", "d")], rounds=2)
+    measured = [table.columns for table in method.release(data).tables if len(table.columns) > 1]
+    assert measured == [(2, 3), (1, 3)]
+    assert not any(e.label.startswith("choice") for e in method.release(data).transcript)
+    preferred = sf.Synthesizer(epsilon=2, target="c")
+    costs = {e.cost["epsilon"] for e in preferred.release(data).transcript}
+    assert costs
+    with pytest.raises(ValueError, match="unknown"):
+        sf.Synthesizer(epsilon=1, target="unknown").release(data)
+    wide = sf.Schema.from_dict({"x": (0, 999), "y": (0, 999)})
+    with pytest.raises(ValueError, match="at most 131,072 are allowed"):
+        sf.Synthesizer(epsilon=1, focus=[("x", "y")]).plan(TablePublic.of(wide))
+
+
+def test_where_nothing_can_be_joined_columns_are_measured_again():
+    schema = sf.Schema.from_dict({"a": [0, 1], "b": [0, 1]})
+    frame = pl.DataFrame({"a": [0] * 5000, "b": [1] * 5000})
+    release = sf.Synthesizer(epsilon=1).release(sf.Table(frame, schema))
+    assert [entry.label for entry in release.transcript] == [
+        TOTAL, "column: a", "column: b", "column again: a", "column again: b",
+    ]  # fmt: skip
+    assert sum(Fraction(entry.cost["epsilon"]) for entry in release.transcript) == 1
 
 
 def test_a_pool_takes_small_tables_first_and_stops_where_it_is_told():
@@ -345,21 +401,19 @@ def test_no_rows_that_are_public_stay_no_rows():
 
 
 class Greedy(sf.Synthesizer):
-    """A mutant: it offers only sets that occur in the data, which a query of its own hands out."""
+    """A mutant: rounds are even or odd as the number of rows, which a query of its own tells."""
 
     def program(self, public, budget):
         leak = Leak()
         yield Ask(budget, geometric((1,), Fraction(self.epsilon) / 2), leak, "rows")
-        counts = leak.found[0].counts.marginals([(0, 1)])[0]
-        rounds = int((counts > 0).sum() > 1) + 1
+        rounds = leak.found[0].counts.rows % 2 + 1
         half = replace(self, epsilon=Fraction(self.epsilon) / 2, rounds=rounds)
         yield from sf.Synthesizer.program(half, public, budget)
 
 
 def test_replay_catches_a_number_of_rounds_read_off_the_data():
-    here = tables.table([(0, "red", 10, True)] * 3)
-    there = tables.table([(0, "red", 10, True)] * 3 + [(3, "blue", 40, False)])
-    assert not examine(Greedy(epsilon=1), Pair("one more cell", here, there)).passed
+    here, there = tables.table(tables.made(400)), tables.table(tables.made(401))
+    assert not examine(Greedy(epsilon=1), Pair("one more row", here, there)).passed
 
 
 @pytest.mark.parametrize("said", [np.nan, np.inf, -np.inf, -0.25, 1e12])

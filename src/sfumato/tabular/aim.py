@@ -68,7 +68,7 @@ class AIM(TableMethod[SyntheticTable]):
 
     def _first_share(self, public: TablePublic) -> Fraction:
         """Return the share of one round at the beginning."""
-        return Fraction(1, self.rounds * len(columns_to_count(public)))
+        return Fraction(1, self.rounds * len(columns_to_count(public.sizes)))
 
     def _pool(self, public: TablePublic) -> Pool:
         return candidate_pool(
@@ -84,7 +84,7 @@ class AIM(TableMethod[SyntheticTable]):
         """Ask for every column, then for one combination after another."""
         limit, relation = self.record_budget(public)
         growing = GrowingModel(public, limit, relation)
-        columns = columns_to_count(public)
+        columns = columns_to_count(public.sizes)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table_share = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
         counts = [growing.count((column,), table_share, "column: ") for column in columns]
@@ -134,7 +134,7 @@ class AIM(TableMethod[SyntheticTable]):
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
         limit, relation = self.record_budget(public)
-        columns = columns_to_count(public)
+        columns = columns_to_count(public.sizes)
         growing = GrowingModel(public, limit, relation)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share

@@ -33,10 +33,14 @@ class Bins:
         The bin of each code, reserved codes included; every bin from 0 up to the last occurs.
     proper
         How many codes stand for declared values; those of "other" and "missing" come after.
+    weights
+        How rows of a bin are spread over its codes: a weight for each code, not negative; evenly
+        by default, and where all weights of a bin are 0.
     """
 
     groups: NDArray[np.intp]
     proper: int
+    weights: NDArray[np.float64] | None = None
 
     @property
     def size(self) -> int:
@@ -59,10 +63,30 @@ class Bins:
         order = np.argsort(self.groups, kind="stable").astype(np.int64)
         return order, np.cumsum(self.widths) - self.widths
 
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each code in its bin."""
+        even = 1.0 / self.widths[self.groups]
+        if self.weights is None:
+            return even
+        sums = np.bincount(self.groups, self.weights, minlength=self.size)[self.groups]
+        return np.where(sums > 0, self.weights / np.where(sums > 0, sums, 1.0), even)
+
     def spread(self, drawn: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return a code of each drawn bin, each of its codes as likely as the others."""
+        """Return a code of each drawn bin, by the shares of its codes."""
         order, starts = self._members
-        codes: NDArray[np.int64] = order[starts[drawn] + generator.integers(0, self.widths[drawn])]
+        if self.weights is not None:
+            # One running sum over all bins, each of which takes one unit of it.
+            ends = np.cumsum(self.shares[order])
+            begin = np.concatenate([[0.0], ends])[starts]
+            widths = np.concatenate([ends, ends[-1:]])[starts + self.widths - 1] - begin
+            wanted = begin[drawn] + generator.random(drawn.size) * widths[drawn]
+            place = np.searchsorted(ends, wanted, side="right")
+            last = starts + self.widths - 1
+            place = np.clip(place, starts[drawn], last[drawn])
+        else:
+            place = starts[drawn] + generator.integers(0, self.widths[drawn])
+        codes: NDArray[np.int64] = order[place]
         return codes
 
 
@@ -113,9 +137,8 @@ class BinnedModel:
                 continue
             bins = self.bins[column]
             shape = [1] * table.ndim
-            shape[axis] = bins.size
-            even = table / bins.widths.reshape(shape)
-            table = np.take(even, bins.groups, axis=axis)
+            shape[axis] = len(bins.groups)
+            table = np.take(table, bins.groups, axis=axis) * bins.shares.reshape(shape)
         return table
 
     def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:

@@ -6,10 +6,10 @@ become a model, which sets of columns can still be joined, and what the model ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,15 @@ from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.mechanisms.graphical import GraphicalModel, Measured, fit
 from sfumato.mechanisms.graphical.fitting import total_of
+from sfumato.mechanisms.projection import project_simplex
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.privacy.program import Ask, Program
+from sfumato.tabular.binned_model import IN_BINS, BinnedModel, Bins
 from sfumato.tabular.candidates import Pool, Set, joinable_sets
 from sfumato.tabular.counting_method import TOTAL, table_label
-from sfumato.tabular.model import FittedModel
+from sfumato.tabular.model import FittedModel, Model
 from sfumato.tabular.one_way import columns_to_count, shares_by_size
 from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
@@ -84,13 +86,13 @@ class Count:
 
 
 def one_way_counts(
-    growing: GrowingModel, columns: Sequence[int], share: Fraction
+    growing: GrowingModel, columns: Sequence[int], share: Fraction, name: str = "column: "
 ) -> tuple[Count, ...]:
     """Return the tables of single columns, which share a part of the budget."""
-    sizes = [growing.public.sizes[column] for column in columns]
+    sizes = [growing.sizes[column] for column in columns]
     shares = shares_by_size(sizes, gaussian=isinstance(growing.limit, ZCDP))
     return tuple(
-        growing.count((column,), share * part, "column: ")
+        growing.count((column,), share * part, name)
         for column, part in zip(columns, shares, strict=True)
     )
 
@@ -104,10 +106,23 @@ class GrowingModel:
         What is public about the table.
     limit, relation
         The loss for one record of the whole release, and what a neighbour is.
+    bins
+        The columns whose values are merged in all further tables.
     """
 
-    def __init__(self, public: TablePublic, limit: Loss, relation: Relation) -> None:
+    def __init__(
+        self,
+        public: TablePublic,
+        limit: Loss,
+        relation: Relation,
+        bins: Mapping[int, Bins] | None = None,
+    ) -> None:
         self.public = public
+        self.bins = bins or {}
+        self.sizes = tuple(
+            self.bins[column].size if column in self.bins else size
+            for column, size in enumerate(public.sizes)
+        )
         self.limit = limit
         self.relation = relation
         self.measured: list[Measured] = []
@@ -115,7 +130,7 @@ class GrowingModel:
         self._model: GraphicalModel | None = None
         self._rows: list[Measured] = []
         self._fitted = 0
-        self._near = np.eye(len(public.sizes), dtype=np.bool_)
+        self._near = np.eye(len(self.sizes), dtype=np.bool_)
 
     @property
     def total(self) -> float:
@@ -131,7 +146,7 @@ class GrowingModel:
         return Count(
             label=f"{name}{label}",
             columns=columns,
-            shape=tuple(self.public.sizes[column] for column in columns),
+            shape=tuple(self.sizes[column] for column in columns),
             loss=self.limit.share(share),
             relation=self.relation,
         )
@@ -154,15 +169,35 @@ class GrowingModel:
         for first in asked.columns:
             for second in asked.columns:
                 self._near[first, second] = True
-        levels = (0,) * len(asked.columns)
+        levels = tuple(IN_BINS if column in self.bins else 0 for column in asked.columns)
         self.tables.append(
             NoisyTable(asked.label, asked.columns, levels, item.values.size, deviation)
         )
 
+    def one_way(self) -> dict[int, NDArray[np.float64]]:
+        """Return how many rows each value of each measured column has, none of them negative."""
+        return {item.columns[0]: project_simplex(item.values, self.total) for item in self.measured}
+
+    def coarsen(self, bins: Mapping[int, Bins]) -> GrowingModel:
+        """Return the state of the same measurements over columns whose values are merged."""
+        inside = GrowingModel(self.public, self.limit, self.relation, bins)
+        inside._rows = list(self._rows)
+        for item, table in zip(self.measured, self.tables, strict=True):
+            (column,) = item.columns
+            if column in bins:
+                merged = bins[column]
+                values = np.bincount(merged.groups, item.values, merged.size).astype(np.float64)
+                # Codes of several values have more noise; a table has one figure for all.
+                deviation = item.deviation * sqrt(len(merged.groups) / merged.size)
+                item = Measured(item.columns, values, deviation)
+            inside.measured.append(item)
+            inside.tables.append(table)
+        return inside
+
     def _refit(self) -> None:
         """Fit the model to all tables, starting from the last one."""
         self._model = fit(
-            self.public.sizes, self.measured, self.total, iterations=ON_THE_WAY, start=self._model
+            self.sizes, self.measured, self.total, iterations=ON_THE_WAY, start=self._model
         )
         self._fitted = len(self.measured)
 
@@ -179,14 +214,14 @@ class GrowingModel:
         if self._fitted != len(self.measured):
             self._refit()
         assert self._model is not None
-        sizes, steps = self.public.sizes, GRID * self.total
+        sizes, steps = self.sizes, GRID * self.total
         together = small_tables(pool.sets, sizes) if prod(sizes) <= MOST_COMBINATIONS else None
         if together is None:
             # A seed of our own: what is drawn is public anyway, and nothing else hangs on it.
             drawn = self._model.draw(DRAWN, noise.generator(len(self.measured)))
             expected = count_tables(pool.sets, sizes, list(drawn.T)) * (steps / DRAWN)
         else:
-            axes = enumerate(columns_to_count(self.public))
+            axes = enumerate(columns_to_count(self.sizes))
             rest = tuple(axis for axis, column in axes if column not in together.columns)
             expected = together.summed(self._model.joint().sum(axis=rest))
             expected *= steps
@@ -245,6 +280,8 @@ class GrowingModel:
 
     def release(self, notes: Sequence[str] = ()) -> SyntheticTable:
         """Return the release: the model that explains all tables best."""
-        model = fit(self.public.sizes, self.measured, self.total, iterations=AT_LAST)
+        model: Model = FittedModel(fit(self.sizes, self.measured, self.total, iterations=AT_LAST))
+        if self.bins:
+            model = BinnedModel(model, self.bins)
         total = self.total if self.public.rows is None else float(self.public.rows)
-        return SyntheticTable(self.public, FittedModel(model), total, self.tables, notes)
+        return SyntheticTable(self.public, model, total, self.tables, notes)

@@ -69,7 +69,7 @@ class Independent(BinningMethod):
 
     def counted_columns(self, public: TablePublic) -> tuple[int, ...]:
         """Return the columns that are counted: those with more than one value, or the first."""
-        return columns_to_count(public)
+        return columns_to_count(public.sizes)
 
     def shares(self, public: TablePublic) -> list[Fraction]:
         """Return the share of the budget that each counted column gets."""

@@ -68,7 +68,7 @@ class MST(TableMethod[SyntheticTable]):
 
     def _shares(self, public: TablePublic) -> tuple[Fraction, Fraction, Fraction]:
         """Return what one-way tables, each choice and each pair get."""
-        edges = len(columns_to_count(public)) - 1
+        edges = len(columns_to_count(public.sizes)) - 1
         if edges == 0:
             return Fraction(1), Fraction(0), Fraction(0)
         # A single pair is not chosen.
@@ -79,7 +79,7 @@ class MST(TableMethod[SyntheticTable]):
         """Ask for every column, then which pairs make a tree, then for these."""
         limit, relation = self.record_budget(public)
         growing = GrowingModel(public, limit, relation)
-        columns = columns_to_count(public)
+        columns = columns_to_count(public.sizes)
         one_way, choice_share, table_share = self._shares(public)
         yield from growing.measure(budget, one_way_counts(growing, columns, one_way))
         pool = Pool(tuple(combinations(columns, 2)), public.sizes)
@@ -105,7 +105,7 @@ class MST(TableMethod[SyntheticTable]):
         """Return what a release will cost and how good it will be, before it is spent."""
         self.check(public)
         limit, relation = self.record_budget(public)
-        columns = columns_to_count(public)
+        columns = columns_to_count(public.sizes)
         one_way, choice, table = self._shares(public)
         counts = one_way_counts(GrowingModel(public, limit, relation), columns, one_way)
         steps = [one_way_step(self, public, one_way, [count.noise for count in counts])]

@@ -19,9 +19,9 @@ MOST_VALUES = 2**22
 ROOT_BITS = 12
 
 
-def columns_to_count(public: TablePublic) -> tuple[int, ...]:
+def columns_to_count(sizes: Sequence[int]) -> tuple[int, ...]:
     """Return the columns that are counted: those of more than one value, or else the first."""
-    return tuple(column for column, size in enumerate(public.sizes) if size > 1) or (0,)
+    return tuple(column for column, size in enumerate(sizes) if size > 1) or (0,)
 
 
 def require_countable(public: TablePublic) -> None:

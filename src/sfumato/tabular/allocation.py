@@ -1,0 +1,203 @@
+"""How the default shares its budget: one-way tables first, then rounds, from public figures.
+
+Everything here is arithmetic on declared sizes, the number of rows and noisy one-way counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, inf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.mechanisms.count_noise import count_noise
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import ZCDP, Loss
+from sfumato.tabular.coarsening import WORTH_A_CODE
+from sfumato.tabular.counting_method import mean_absolute
+from sfumato.tabular.one_way import shares_by_size
+
+__all__ = ["NO_ROUNDS", "Rounds", "plan_rounds", "plan_shares"]
+
+#: The number of codes of each column, for a mean absolute noise on a cell.
+Codes = Callable[[float], NDArray[np.int64]]
+
+#: The share of a round that chooses its table; the rest measures it.
+CHOICE_SHARE = Fraction(15, 100)
+#: One-way tables get the share at which noise changes their counts by this part of the rows.
+ONE_WAY_NOISE = 0.06
+#: Bounds of that share where there are rounds; where so many times the budget would be needed,
+#: one-way tables get all of it.
+LEAST_ONE_WAY, MOST_ONE_WAY, ALL_ONE_WAY = 0.15, 0.8, 2.0
+#: The noise of all rounds on typical tables adds up to at most this many times the rows. Gaussian
+#: noise grows with the root of the number of tables only, and may be larger.
+WORTH, WORTH_GAUSSIAN = 1.0, 2.0
+#: No table is smaller than this many cells when rounds are planned.
+FEWEST_CELLS = 16.0
+#: There are no more rounds than columns, or than this where columns are few; and in any case no
+#: more than this, since they take long and are hardly ever worth it.
+MOST_OF_FEW, MOST_ROUNDS = 8, 64
+#: A table may have so many cells that its noise adds up to this many times the rows.
+LARGEST_NOISE = 6.0
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How rounds share what is left for them.
+
+    Parameters
+    ----------
+    number
+        How many tables are chosen and measured.
+    choice, table
+        The share of one choice and of one measurement.
+    cells
+        The most cells of a table.
+    spread
+        The mean absolute noise on a cell of such a table.
+    """
+
+    number: int
+    choice: Fraction
+    table: Fraction
+    cells: float
+    spread: float
+
+
+NO_ROUNDS = Rounds(0, Fraction(0), Fraction(0), 0.0, 0.0)
+
+
+def plan_shares(
+    sizes: Sequence[int],
+    rows: float,
+    limit: Loss,
+    relation: Relation,
+    fixed: int | None = None,
+    fewest: int = 0,
+) -> tuple[Fraction, Rounds]:
+    """Return the share of one-way tables, and what the rest is expected to be spent on.
+
+    Parameters
+    ----------
+    sizes
+        The declared size of each column.
+    rows
+        The number of rows, public or noisy.
+    limit, relation
+        The loss for one record, and what a neighbour is.
+    fixed
+        The number of rounds, if it is asked for.
+    fewest
+        The fewest rounds.
+
+    Notes
+    -----
+    Errors of one-way tables are in every table of several columns, so they come first: they get
+    what keeps their noise small. With mean absolute noise b on a cell, k cells of n rows are off by
+    u = k·b/n of the rows; fitting leaves about u/(1 + u) of it, since counts are not negative.
+    """
+    useful = [size for size in sizes if size > 1]
+    if len(useful) < 2 or fixed == 0:
+        return Fraction(1), NO_ROUNDS
+    gaussian = isinstance(limit, ZCDP)
+    shares = shares_by_size(useful, gaussian=gaussian)
+    noises = [
+        size * _spread(limit, relation, share) / rows
+        for size, share in zip(useful, shares, strict=True)
+    ]
+    off = float(np.mean([noise / (1 + noise) for noise in noises]))
+    # Half the noise takes twice the share under pure epsilon, four times the share under zCDP.
+    wanted = (off / ONE_WAY_NOISE) ** (2 if gaussian else 1)
+    if wanted > ALL_ONE_WAY and fixed is None and not fewest:
+        return Fraction(1), NO_ROUNDS
+    share = Fraction(round(1000 * min(max(wanted, LEAST_ONE_WAY), MOST_ONE_WAY)), 1000)
+    return share, plan_rounds(
+        _most_codes(sizes, rows), rows, limit, relation, 1 - share, fixed, fewest
+    )
+
+
+def plan_rounds(
+    codes: Codes,
+    rows: float,
+    limit: Loss,
+    relation: Relation,
+    left: Fraction,
+    fixed: int | None = None,
+    fewest: int = 0,
+) -> Rounds:
+    """Return how many further tables are measured, and how large they may be.
+
+    Parameters
+    ----------
+    codes
+        The number of codes of each column, for a mean absolute noise on a cell.
+    rows
+        The number of rows, public or noisy.
+    limit, relation
+        The loss for one record, and what a neighbour is.
+    left
+        The share of it that is not spent yet.
+    fixed
+        The number of rounds, if it is asked for.
+    fewest
+        The fewest rounds.
+    """
+    number = max(_worthwhile(codes, rows, limit, relation, left), fewest)
+    if fixed is not None:
+        number = fixed
+    if number == 0:
+        return NO_ROUNDS
+    each = left / number
+    table = each * (1 - CHOICE_SHARE)
+    spread = _spread(limit, relation, table)
+    useful = np.sort(codes(spread))
+    # The smallest pair is always worth a look where rounds were asked for.
+    cells = max(LARGEST_NOISE * rows / spread, float(useful[useful > 1][:2].prod()))
+    return Rounds(number, each * CHOICE_SHARE, table, cells, spread)
+
+
+def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
+    """Return the mean absolute noise on a count that gets a share."""
+    return mean_absolute(count_noise((1,), limit.share(share), relation))
+
+
+def _worthwhile(codes: Codes, rows: float, limit: Loss, relation: Relation, left: Fraction) -> int:
+    """Return how many rounds are worth their noise.
+
+    What a model leaves unexplained falls about as 1/R with the number R of rounds, and the noise of
+    a table grows with R; so the largest R is taken at which R tables' noise is worth the rows.
+    """
+    worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
+    columns = codes(0.0).size
+    most = min(max(columns, MOST_OF_FEW), comb(columns, 2), MOST_ROUNDS)
+    for number in range(1, most + 1):
+        spread = _spread(limit, relation, left * (1 - CHOICE_SHARE) / number)
+        typical = _typical_cells(codes(spread), spread, rows)
+        if number * typical * spread > worth * rows:
+            return max(number - 1, min(most, 1))
+    return most
+
+
+def _typical_cells(sizes: NDArray[np.int64], spread: float, rows: float) -> float:
+    """Return the cells of a typical table of two columns, of those that are on offer."""
+    useful = np.sqrt(sizes[sizes > 1].astype(np.float64))
+    roots = np.outer(useful, useful)[np.triu_indices(useful.size, 1)]
+    offered = roots[roots**2 * spread <= LARGEST_NOISE * rows]
+    return max(float(offered.mean()) ** 2, FEWEST_CELLS) if offered.size else inf
+
+
+def _most_codes(sizes: Sequence[int], rows: float) -> Codes:
+    """Return the most codes that columns keep, before they are measured.
+
+    No column keeps more than one whose values are equally frequent.
+    """
+    useful = np.asarray([size for size in sizes if size > 1], dtype=np.float64)
+
+    def codes(spread: float) -> NDArray[np.int64]:
+        most = sqrt(rows / (WORTH_A_CODE * spread)) if spread else inf
+        return np.minimum(useful, max(most, 2.0)).astype(np.int64)
+
+    return codes
