@@ -132,7 +132,7 @@ def _compare(
     for step, chance in zip(script, chances, strict=True):
         if not math.isfinite(chance):
             findings.fault(f"{step.label!r} returned an output of probability 0")
-    realised = _realised_loss(method, script, mirror, chances)
+    realised = _realised_loss(findings.claimed, script, mirror, chances)
     if math.isnan(realised):
         realised = math.inf
     findings.largest = max(findings.largest, realised)
@@ -170,7 +170,7 @@ def _figure(loss: Loss) -> float:
 
 
 def _realised_loss(
-    method: Any, script: Recording, mirror: Recording, chances: Sequence[float]
+    working: Loss, script: Recording, mirror: Recording, chances: Sequence[float]
 ) -> float:
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
@@ -179,7 +179,6 @@ def _realised_loss(
     a transcript may lose more than ε, with a probability of δ: see `_approximately`. The chances
     are the log-probabilities of the steps of the script.
     """
-    working = method.budget_loss(pair.here.public)
     if isinstance(working, Joint):
         return _jointly(working, script, mirror)
     if isinstance(working, PureDP):
