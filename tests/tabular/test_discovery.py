@@ -19,6 +19,7 @@ from sfumato.mechanisms.partition_selection import FrequentValues
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, Joint
 from sfumato.privacy.loss_check import check_accounts
+from sfumato.privacy.record import record
 from sfumato.tabular.discovery import discovery_loss, rest_of
 from tests import everything
 
@@ -62,7 +63,7 @@ def test_frequent_values_are_found_and_the_rest_is_other():
     np.testing.assert_allclose(counts, [800, 700, 900, 2], atol=40)
     # Nothing that only a few have is anywhere in what is published.
     assert not any(b"Ulan" in content for content in release.files().values())
-    assert "Nobody listed the values of town: 3 frequent ones were found" in release.words()
+    assert "The values of town were not declared: 3 frequent values were found" in release.words()
 
 
 def test_a_release_is_rebuilt_from_its_transcript_and_a_changed_value_is_seen(tmp_path):
@@ -126,6 +127,14 @@ def test_the_loss_is_what_was_asked_for_and_all_of_it_is_accounted():
         ("discovery",),
         ("discovery", "values of town"),
     ]
+
+
+def test_a_column_that_is_not_used_is_not_asked_about():
+    data = table()
+    method = sf.Marginals(**METHOD, tables=[["rich"]])
+    recording = record(method, data)
+    assert [step.label for step in recording] == ["rich"]
+    assert method.budget_loss(data.public) == method.working_loss()
 
 
 @pytest.mark.slow
@@ -215,7 +224,7 @@ def test_the_plan_says_what_is_found_and_what_is_not():
     assert "persons" in sf.Marginals(epsilon=1, delta="1e-9").plan(persons).steps[0].error
 
 
-def test_a_check_reckons_with_the_most_values_that_may_be_found():
+def test_a_check_assumes_the_most_values_that_may_be_found():
     wide = {f"c{i}": {**OPEN, "most": 10_000} for i in range(2)}
     public = sf.Schema.from_dict(wide).public
     with pytest.raises(ValueError, match="cells"):

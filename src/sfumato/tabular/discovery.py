@@ -40,7 +40,7 @@ __all__ = [
 
 #: The part of δ that pays for finding values; noise hangs on the logarithm of δ alone.
 DELTA_SHARE = Fraction(1, 2)
-#: With how many found values a plan reckons, where enough rows are declared.
+#: How many found values a plan assumes, where enough rows are declared.
 EXPECTED = 30
 
 
@@ -96,8 +96,10 @@ def codings_of(public: TablePublic, numbers: Sequence[int]) -> dict[int, Discove
     return {n: coding for n, coding in codings.items() if isinstance(coding, Discover)}
 
 
-def find_values(budget: Budget, public: TablePublic) -> Program[dict[int, FoundValues]]:
-    """Ask for the frequent values of every open column, and return them.
+def find_values(
+    budget: Budget, public: TablePublic, numbers: Sequence[int]
+) -> Program[dict[int, FoundValues]]:
+    """Ask for the frequent values of open columns, and return them.
 
     Parameters
     ----------
@@ -105,8 +107,10 @@ def find_values(budget: Budget, public: TablePublic) -> Program[dict[int, FoundV
         The slice that pays for all of them, of an approximate loss for one record.
     public
         What is public before.
+    numbers
+        The columns.
     """
-    codings = codings_of(public, public.undiscovered)
+    codings = codings_of(public, numbers)
     labels = [label_of(public.columns, public.columns[number]) for number in codings]
     slices = budget.split(labels)
     asks = []
@@ -182,10 +186,10 @@ def discover_in_plan(plan: Planner) -> Planner:
             return made
         each = discovery_loss(self).share(Fraction(1, len(used)))
         steps = [discovery_step(public, number, each, selections[number]) for number in used]
-        many = ", ".join(f"{expected[number]} of {public.columns[number]}" for number in used)
+        many = ", ".join(f"{expected[number]} for {public.columns[number]}" for number in used)
         note = (
-            f"Values are found before anything else is measured; how many is not known before. The "
-            f"other lines are for {many}; all other values count as {OTHER}."
+            f"The number of values found is not known in advance; the other lines assume {many}. "
+            f"All other values count as {OTHER}."
         )
         return replace(
             made,
@@ -204,10 +208,11 @@ def discover_in_program(program: Programmer) -> Programmer:
 
     @wraps(program)
     def whole(self: TableMethod[Any], public: TablePublic, budget: Budget) -> Program[Any]:
-        if not public.undiscovered:
+        used = find_open(self, public)
+        if not used:
             return (yield from program(self, public, budget))
         limit, _ = record_limit(discovery_loss(self), public)
-        found = yield from find_values(budget.take(limit, "discovery"), public)
+        found = yield from find_values(budget.take(limit, "discovery"), public, used)
         values = {number: known.values for number, known in found.items()}
         seen, rest = list_columns(public, values), rest_of(self)
         view = View(
@@ -237,7 +242,7 @@ def select_from(
 
 
 def expect_values(public: TablePublic, coding: Discover, selection: FrequentValues | None) -> int:
-    """Return with how many found values a plan reckons."""
+    """Return how many found values a plan assumes."""
     about = public.rows if public.rows is not None else public.rows_about
     if selection is None or about is None:
         return min(EXPECTED, coding.most)

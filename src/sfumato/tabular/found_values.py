@@ -55,9 +55,8 @@ class FoundValues:
 def say_found(discovered: Sequence[FoundValues]) -> list[str]:
     """Return sentences about the values that were found, for the words of a release."""
     return [
-        f"Nobody listed the values of {known.column}: {len(known.values):,} frequent "
-        f"one{'s' * (len(known.values) != 1)} "
-        f"{'was' if len(known.values) == 1 else 'were'} found privately, and all others are "
-        f"{OTHER}."
+        f"The values of {known.column} were not declared: {len(known.values):,} frequent "
+        f"value{'s' * (len(known.values) != 1)} {'was' if len(known.values) == 1 else 'were'} "
+        f"found privately, and all others are {OTHER}."
         for known in discovered
     ]

@@ -160,9 +160,9 @@ def _found(discovered: Sequence[FoundValues]) -> Section:
     """List the values that were found, with their noisy counts."""
     blocks: list[Block] = [
         Text(
-            "Nobody listed the values of these columns. Frequent ones were found with a part of "
-            f"the privacy loss; all others count as {OTHER}. The counts have noise of their own, "
-            "and need not be those of the released tables."
+            "The values of these columns were not declared. Frequent values were found with a part "
+            f"of the privacy loss; all others count as {OTHER}. These counts have noise of their "
+            "own and differ from those of the released tables."
         )
     ]
     for known in discovered:
