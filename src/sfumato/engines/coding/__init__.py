@@ -6,18 +6,21 @@ from typing import Any
 
 from sfumato.engines.coding.base import MISSING, OTHER, Coding, Encoded, Fault, Generator
 from sfumato.engines.coding.categories import Booleans, Categories
+from sfumato.engines.coding.discover import DISCOVER, Discover
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
 from sfumato.engines.coding.reals import Reals
 from sfumato.noise.exact import briefly
 
 __all__ = [
+    "DISCOVER",
     "MISSING",
     "OTHER",
     "Booleans",
     "Categories",
     "Coding",
     "Dates",
+    "Discover",
     "Encoded",
     "Fault",
     "Generator",
@@ -38,8 +41,11 @@ def coding_from_json(document: dict[str, Any]) -> Coding:
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {briefly(kind)}")
+    open_list = kind == Categories.kind and options.get("values") == DISCOVER
+    if open_list:
+        del options["values"]
     try:
-        return KINDS[kind].from_json(options)
+        return (Discover if open_list else KINDS[kind]).from_json(options)
     except (TypeError, OverflowError):
         named = ", ".join(sorted(options)) or "nothing"
         raise ValueError(f"a column of kind {kind!r} cannot be described by {named}") from None
