@@ -249,13 +249,11 @@ def _distances(
 
 def _of_ways(table: Table, release: Comparable, ways: int) -> Summary:
     """Compare all combinations of `ways` columns, or a random part of very many."""
-    sets, others = choose_sets(len(table.public.columns), ways)
+    sets, others = choose_sets(len(table.public.columns), ways, MOST_SETS)
     return _distances(table, release, f"all {ways}-way tables", sets, others=others)
 
 
-def choose_sets(
-    columns: int, ways: int, most: int = MOST_SETS
-) -> tuple[list[tuple[int, ...]], int]:
+def choose_sets(columns: int, ways: int, most: int) -> tuple[list[tuple[int, ...]], int]:
     """Return all combinations of `ways` columns, or a random part of very many, and how many more.
 
     It is the same part each time, so that two releases can be compared by it.

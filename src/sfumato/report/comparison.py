@@ -125,7 +125,7 @@ def _picture_column(column: NumberColumn | CategoryColumn) -> Picture:
         axis.invert_yaxis()
         axis.set_xlabel("% of rows")
         axis.set_title(shorten(column.name, 30), loc="left", fontweight="bold", color=INK)
-        axis.legend(frameon=False, fontsize=7)
+        figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=7)
 
     return Picture(
         f"column {column.name}",
@@ -152,12 +152,13 @@ def _picture_pair(pair: Pair) -> Picture:
         # By the square root: most cells are small beside the largest.
         norm = PowerNorm(0.5, 0, 100 * top)
         axes = figure.subplots(1, 2, sharey=True)
+        turned = 90 if max(map(len, pair.labels[1])) > 3 else 0
         down, across = ([shorten(label, 14) for label in labels] for labels in pair.labels)
         for axis, shares, name in zip(axes, (pair.truth, pair.released), ("true", "synthetic"),
                                       strict=True):  # fmt: skip
             mesh = axis.pcolormesh(100 * shares, cmap=shades, norm=norm)
             axis.set_title(name, loc="left", fontweight="bold", color=INK)
-            axis.set_xticks(np.arange(len(across)) + 0.5, across, rotation=90, fontsize=6)
+            axis.set_xticks(np.arange(len(across)) + 0.5, across, rotation=turned, fontsize=6)
             axis.set_xlabel(shorten(pair.columns[1], 30))
         axes[0].set_yticks(np.arange(len(down)) + 0.5, down, fontsize=6)
         axes[0].set_ylabel(shorten(pair.columns[0], 30))
