@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,8 @@ class RowComparison:
         Every column, the one furthest off first.
     pairs
         The pairs of columns that are furthest off, the worst first.
+    left_out
+        How many pairs were not compared because they are too many.
     pictured
         The worst of them with their tables.
     scores
@@ -276,6 +279,7 @@ class RowComparison:
     rows: int
     columns: tuple[NumberColumn | CategoryColumn, ...]
     pairs: tuple[Distance, ...]
+    left_out: int
     pictured: tuple[Pair, ...]
     scores: tuple[Score, ...]
     classification: Classification | None = None
@@ -289,6 +293,7 @@ class RowComparison:
             "rows": self.rows,
             "columns": [column.to_json() for column in self.columns],
             "worst_pairs": [asdict(pair) for pair in self.pairs],
+            "pairs_left_out": self.left_out,
             "scores": [score.to_json() for score in self.scores],
             "classification": None if told is None else told.to_json(),
         }
@@ -296,7 +301,7 @@ class RowComparison:
     def blocks(self) -> list[Text | Grid]:
         """Return the same for people, in short."""
         worst = self.pairs[0] if self.pairs else None
-        pair = "" if worst is None else f" Worst pair: {_pair_words(worst)}."
+        pair = "" if worst is None else f" Worst pair{self.among()}: {_pair_words(worst)}."
         left = max(len(self.columns) - MOST_COLUMNS, 0)
         more = f" {left} more columns are closer." if left else ""
         return [
@@ -335,6 +340,10 @@ class RowComparison:
         )  # fmt: skip
         lines = tuple(score.cells() for score in self.scores)
         return Grid(head, lines, numbers=tuple(range(1, len(head))))
+
+    def among(self) -> str:
+        """Say that pairs were left out, if any were."""
+        return f" of a random part ({self.left_out:,} were left out)" if self.left_out else ""
 
     def reading(self) -> str:
         """Say what the score means beside its baselines."""
@@ -423,6 +432,7 @@ def compare_rows(
         rows=len(private),
         columns=tuple(sorted(columns, key=lambda column: -column.total_variation)),
         pairs=tuple(Distance(_name(schema, pair), distance) for pair, distance in worst),
+        left_out=comb(len(sizes), 2) - len(pairs),
         pictured=_picture_pairs(schema, groups, tables[:2], worst[:MOST_PICTURES]),
         scores=scores,
         classification=None if target is None else _predict(schema, groups, private, target),

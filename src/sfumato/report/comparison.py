@@ -72,7 +72,9 @@ def _sections(outcome: RowComparison) -> list[Section]:
         ("columns", "Columns, the worst first", _column_blocks(outcome)),
     ]
     if outcome.pairs:
-        parts.append(("pairs", "The worst pairs of columns", _pair_blocks(outcome)))
+        parts.append(
+            ("pairs", f"The worst pairs of columns{outcome.among()}", _pair_blocks(outcome))
+        )
     if outcome.classification is not None:
         words: list[Block] = [Text(outcome.classification.words())]
         parts.append(("prediction", "Train on synthetic rows, test on private ones", words))
