@@ -210,6 +210,13 @@ def test_synthetic_rows_are_compared_by_value_on_a_page(run, patients, synthetic
     assert {column["column"] for column in rows["columns"]} == {"age", "sex", "town"}
 
 
+def test_files_larger_than_memory_are_compared_by_value_only_if_asked(run, patients, synthetic):
+    pytest.importorskip("duckdb")
+    words = ("table", "evaluate", patients, synthetic, "--engine", "duckdb", "--json")
+    assert run(*words).document["rows"] is None
+    assert run(*words, "--out", "page.html").document["rows"]["scores"]
+
+
 def test_a_page_that_might_be_published_is_refused(run, patients, synthetic, released):
     before = sorted(synthetic.iterdir())
     told = run("table", "evaluate", patients, synthetic, "--out", synthetic / "page.html")

@@ -197,6 +197,13 @@ def test_an_empty_table_can_be_compared(truth):
     assert outcome.blocks()
 
 
+def test_very_many_pairs_are_compared_in_part(truth, spoiled, monkeypatch):
+    monkeypatch.setattr("sfumato.evaluate.rows.MOST_TABLES", (5, 2, 2))
+    outcome = compare_rows(truth, spoiled, schema=SCHEMA)
+    assert len(outcome.pairs) + outcome.left_out == 6 and outcome.left_out >= 4
+    assert f"{outcome.left_out} were left out" in outcome.blocks()[2].words
+
+
 def test_wrong_wishes_are_refused(truth):
     with pytest.raises(ValueError, match="pass schema="):
         compare_rows(truth, truth)

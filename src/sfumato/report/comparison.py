@@ -57,7 +57,9 @@ def save_comparison(outcome: RowComparison, path: str | Path) -> Path:
 
 def refuse_release_folder(path: Path) -> None:
     """Refuse a file in a folder with a certificate, or anywhere below one."""
-    for folder in path.resolve().parents:
+    # Not where a link at the path leads: the page would replace the link.
+    inside = path.parent.resolve()
+    for folder in (inside, *inside.parents):
         if (folder / certificates.NAME).is_file():
             raise ValueError(
                 f"{path} is inside the release folder {folder}, which is there to be published; "
