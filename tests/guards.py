@@ -30,6 +30,7 @@ WHOLE_READERS = {
     "privacy/certificate.py": "the source code of the package",
     "privacy/door.py": "what is kept beside a ledger, which has its own limit",
     "privacy/forks.py": "what the system tells of a process",
+    "privacy/former_words.py": "a file of the package",
     "report/page.py": "a certificate that was checked before",
 }
 
