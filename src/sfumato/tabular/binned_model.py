@@ -1,7 +1,7 @@
 """A model over merged bins as a model over the declared codes of a table.
 
-The bins are public once they were said. A bin is spread evenly over its codes; everything here is
-post-processing of released figures.
+The bins are public once they were said. A bin is spread evenly over its codes, or as finer noisy
+counts tell; everything here is post-processing of released figures.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Model, Network
-from sfumato.tabular.synthetic import SyntheticTable
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
-__all__ = ["BinnedModel", "Bins", "undo_bins"]
+__all__ = ["BinnedModel", "Bins", "Leaves", "repair_leaves", "undo_bins"]
 
+#: Neighbouring leaves of fewer records than this many deviations of their noise share a bin: in a
+#: table with other columns, bins without records would seem to have some.
+SIGNIFICANT = 2.0
 #: The level of a column that was counted in bins: less than 0 is no level of its taxonomy.
 IN_BINS = -1
 
@@ -33,10 +37,14 @@ class Bins:
         The bin of each code, reserved codes included; every bin from 0 up to the last occurs.
     proper
         How many codes stand for declared values; those of "other" and "missing" come after.
+    weights
+        How rows of a bin are spread over its codes: a weight for each code, not negative; evenly
+        by default, and where all weights of a bin are 0.
     """
 
     groups: NDArray[np.intp]
     proper: int
+    weights: NDArray[np.float64] | None = None
 
     @property
     def size(self) -> int:
@@ -59,11 +67,165 @@ class Bins:
         order = np.argsort(self.groups, kind="stable").astype(np.int64)
         return order, np.cumsum(self.widths) - self.widths
 
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each code in its bin."""
+        even = 1.0 / self.widths[self.groups]
+        if self.weights is None:
+            return even
+        sums = np.bincount(self.groups, self.weights, minlength=self.size)[self.groups]
+        return np.where(sums > 0, self.weights / np.where(sums > 0, sums, 1.0), even)
+
     def spread(self, drawn: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return a code of each drawn bin, each of its codes as likely as the others."""
+        """Return a code of each drawn bin, by the shares of its codes."""
         order, starts = self._members
+        if self.weights is not None:
+            # One running sum over all bins, each of which takes one unit of it.
+            ends = np.cumsum(self.shares[order])
+            begin = np.concatenate([[0.0], ends])[starts]
+            widths = np.concatenate([ends, ends[-1:]])[starts + self.widths - 1] - begin
+            wanted = begin[drawn] + generator.random(drawn.size) * widths[drawn]
+            place = np.searchsorted(ends, wanted, side="right")
+            last = starts + self.widths - 1
+            return order[np.clip(place, starts[drawn], last[drawn])]
         codes: NDArray[np.int64] = order[starts[drawn] + generator.integers(0, self.widths[drawn])]
         return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The finest stretches of one column that were counted, and their noisy counts.
+
+    Parameters
+    ----------
+    label
+        The name of the counts in the transcript.
+    leaves
+        The leaf of each code, reserved codes included; leaves are numbered by their first codes.
+    proper
+        How many codes stand for declared values.
+    counts
+        The noisy count of each leaf, repaired.
+    deviation
+        The standard deviation of its noise.
+    """
+
+    label: str
+    leaves: NDArray[np.intp]
+    proper: int
+    counts: NDArray[np.float64]
+    deviation: float
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.intp]:
+        """The first code of each leaf."""
+        return np.unique(self.leaves, return_index=True)[1]
+
+    def join(self, most: int) -> Bins:
+        """Return at most so many bins, each made of neighbouring leaves, and shares within them.
+
+        Parameters
+        ----------
+        most
+            The most bins of declared values. Reserved codes keep bins of their own.
+
+        Notes
+        -----
+        Two neighbours are joined first that have few records, and lie close together: within a bin
+        noise moves records by the distance of its leaves, which means feel.
+        """
+        number = len(self.counts) - (len(self.leaves) - self.proper)
+        widths = np.bincount(self.leaves)
+        middles = self._firsts[:number] + (widths[:number] - 1) / 2
+        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most)
+        # Every reserved code is a leaf and a bin of its own.
+        bins += [[leaf] for leaf in range(number, len(self.counts))]
+        groups = np.repeat(np.arange(len(bins)), [len(bin_) for bin_ in bins])[self.leaves]
+        weights = self.counts[self.leaves] * _slopes(self.leaves, self.counts, widths, number)
+        return Bins(groups, self.proper, weights)
+
+    def counts_of(self, bins: Bins) -> tuple[NDArray[np.float64], float]:
+        """Return the noisy count of each bin, and the typical deviation of its noise."""
+        counts = np.bincount(bins.groups[self._firsts], self.counts, minlength=bins.size)
+        return counts, self.deviation * float(np.sqrt(len(self.counts) / bins.size))
+
+
+def repair_leaves(noisy: NDArray[np.int64], total: float, deviation: float) -> NDArray[np.float64]:
+    """Return counts of leaves that are not negative, of about a number of rows in all.
+
+    Parameters
+    ----------
+    noisy
+        The noisy counts.
+    total
+        The number of rows, public or noisy.
+    deviation
+        The standard deviation of the noise.
+
+    Notes
+    -----
+    What is left of counts that may be nothing but noise after a projection is positive on average,
+    and in a long tail a few rows move the mean. They are shrunk by x/(x + deviation).
+    """
+    counts = project_simplex(np.clip(noisy, -(2.0**40), 2.0**40), total)
+    rare = counts < SIGNIFICANT * deviation
+    counts[rare] *= counts[rare] / (counts[rare] + deviation)
+    left = float(counts.sum())
+    return counts * (total / left) if left > 0 else counts
+
+
+def _join_neighbours(
+    counts: NDArray[np.float64], middles: NDArray[np.float64], deviation: float, most: int
+) -> list[list[int]]:
+    """Join leaves until there are no more than `most` bins; each is a list of leaves."""
+    total = max(float(counts.sum()), 1e-9)
+    centre = float(counts @ middles) / total
+    spread = max(float(np.sqrt(counts @ (middles - centre) ** 2 / total)), 1e-9)
+    few = counts < SIGNIFICANT * deviation
+    bins: list[list[int]] = []
+    for leaf, rare in enumerate(few):
+        if rare and leaf and few[leaf - 1]:
+            bins[-1].append(leaf)
+        else:
+            bins.append([leaf])
+    held = [float(counts[bin_].sum()) for bin_ in bins]
+    at = [float(middles[bin_].mean()) for bin_ in bins]
+    while len(bins) > most:
+        rows = np.array(held)
+        lost = rows[:-1] + rows[1:] + deviation * np.diff(at) / spread
+        first = int(np.argmin(lost))
+        bins[first] += bins.pop(first + 1)
+        held[first] += held.pop(first + 1)
+        at[first] = float(middles[bins[first]].mean())
+        at.pop(first + 1)
+    return bins
+
+
+def _slopes(
+    leaves: NDArray[np.intp],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.int64],
+    number: int,
+) -> NDArray[np.float64]:
+    """Return how each leaf is spread over its codes: shares that rise or fall to its neighbours.
+
+    At either end of a leaf its density is the geometric mean of its own and of its neighbour's, and
+    in between it is linear. A neighbour of a single code may be a spike, and tells nothing.
+    """
+    density = counts[:number] / widths[:number]
+    usable = (widths[:number] > 1) & (density > 0)
+    ratio = np.ones((2, len(counts)))
+    pair = usable[:-1] & usable[1:]
+    rise = np.ones(number - 1)
+    np.divide(density[1:], density[:-1], out=rise, where=pair)
+    ratio[1, : number - 1], ratio[0, 1:number] = np.sqrt(rise), 1 / np.sqrt(rise)
+    # How far into its leaf each code lies, from 0 to 1.
+    order = np.argsort(leaves, kind="stable")
+    place = np.empty(len(leaves))
+    starts = np.cumsum(widths) - widths
+    place[order] = (np.arange(len(leaves)) - starts[leaves[order]] + 0.5) / widths[leaves[order]]
+    shape = ratio[0][leaves] * (1 - place) + ratio[1][leaves] * place
+    return shape / np.bincount(leaves, shape)[leaves]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +275,9 @@ class BinnedModel:
                 continue
             bins = self.bins[column]
             shape = [1] * table.ndim
-            shape[axis] = bins.size
-            even = table / bins.widths.reshape(shape)
-            table = np.take(even, bins.groups, axis=axis)
+            shape[axis] = len(bins.groups)
+            inside = np.take(table, bins.groups, axis=axis)
+            table = inside * bins.shares.reshape(shape)
         return table
 
     def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -127,7 +289,11 @@ class BinnedModel:
 
 
 def undo_bins(
-    release: SyntheticTable, public: TablePublic, bins: Mapping[int, Bins], note: str
+    release: SyntheticTable,
+    public: TablePublic,
+    bins: Mapping[int, Bins],
+    note: str,
+    leaves: Mapping[int, Leaves] | None = None,
 ) -> SyntheticTable:
     """Return a release over bins as one in the custodian's own columns.
 
@@ -141,9 +307,15 @@ def undo_bins(
         The bins of each column that has any.
     note
         A sentence about them.
+    leaves
+        The finer counts of columns that have any.
     """
     model = BinnedModel(release.model, bins)
     tables = [
+        NoisyTable(fine.label, (column,), (IN_BINS,), len(fine.counts), fine.deviation)
+        for column, fine in (leaves or {}).items()
+    ]
+    tables += [
         replace(table, levels=model.levels(table.columns, table.levels)) for table in release.tables
     ]
     return SyntheticTable(public, model, release.total, tables, (*release.notes, note))

@@ -6,7 +6,7 @@ become a model, which sets of columns can still be joined, and what the model ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -141,6 +141,11 @@ class GrowingModel:
         answers = yield [count.ask(budget) for count in counts]
         for count, values in zip(counts, answers, strict=True):
             self.learn(count, values)
+
+    def take_in(self, known: Mapping[int, tuple[NDArray[np.float64], float]]) -> None:
+        """Take in noisy counts of single columns that are known already, with their deviations."""
+        for column, (counts, deviation) in known.items():
+            self.measured.append(Measured((column,), counts, deviation))
 
     def learn(self, asked: Count, values: NDArray[np.int64]) -> None:
         """Take in a noisy table."""

@@ -19,7 +19,7 @@ from sfumato.privacy.parameters import OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.privacy.progress import track
-from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.growing_model import GrowingModel, one_way_counts
@@ -200,14 +200,17 @@ class Synthesizer(BinningMethod):
         Number of marginals to choose and measure. Default: as many as improve the model despite
         their noise.
     binner
-        Where bins come from, for columns of numbers or dates with more than 32 values.
-        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
-        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
-        records are halved repeatedly; categories are grouped along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values. `"auto"`:
+        ranges with many records are halved repeatedly, down to single values, and counted; the
+        tables of several columns use at most 32 bins of them, and synthetic values follow the finer
+        counts within a bin. `"declared"`: from the schema. `"uniform"`: bins of equal width, at no
+        privacy loss. `"quantile"`: bins with about equal numbers of records. `"privtree"`: halved
+        repeatedly, without finer counts; categories are grouped along their taxonomy.
     bins
-        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+        Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for choosing the bins of all columns.
+        Share of the budget for the bins of all columns. Default: k/(k + 12) for k such columns with
+        `"auto"`, 1/10 with `"quantile"` and `"privtree"`.
 
     Notes
     -----
@@ -224,6 +227,8 @@ class Synthesizer(BinningMethod):
     def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         limit, relation = self.record_budget(public)
         growing, left = GrowingModel(public, limit, relation), Fraction(1)
+        if isinstance(public, BinnedPublic):
+            growing.take_in(public.known)
         if _counts_rows(public):
             yield from growing.measure(budget, [growing.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
@@ -251,7 +256,7 @@ class Synthesizer(BinningMethod):
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
         super().check(public)
-        require_countable(public)
+        require_countable(self.about(public))
 
     def _plan_table(self, public: TablePublic) -> Plan:
         limit, relation = self.record_budget(public)

@@ -68,6 +68,14 @@ class Integers(Coding):
         return len(self._starts)
 
     @property
+    def landmarks(self) -> tuple[int, ...]:
+        """The codes of the bounds, and of zero."""
+        if not self.low < 0 < self.high:
+            return super().landmarks
+        zero = int(np.searchsorted(self._starts, np.uint64(-self.low), side="right")) - 1
+        return tuple(sorted({zero, *super().landmarks}))
+
+    @property
     def allowed(self) -> str:
         """What a value must be, in words."""
         return f"a whole number from {self.low} to {self.high}"
