@@ -48,8 +48,8 @@ FEW_CODES = 32
 BINS, MOST_BINS = 16, 32
 #: The share of the budget for bins, unless it is given; with finer counts each column adds to it.
 BINS_SHARE = Fraction(1, 10)
-#: With k columns in finer counts, k/(k + this) of the budget is spent on them.
-COLUMNS_BESIDE = 12
+#: With k columns in finer counts, k/(k + this) of the budget is spent on them, and at most so much.
+COLUMNS_BESIDE, MOST_SHARE = 10, Fraction(2, 5)
 #: Where bins may come from.
 BINNERS = ("auto", "declared", "uniform", "quantile", "privtree")
 #: More columns than this are not listed in a sentence.
@@ -140,8 +140,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
     bins
         Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for the bins of all columns. Default: k/(k + 12) for k such columns with
-        `"auto"`, 1/10 with `"quantile"` and `"privtree"`.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
@@ -205,7 +205,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
             return Fraction(1)
         if self.bins_share is not None:
             return 1 - Fraction(self.bins_share)
-        counted = Fraction(number, number + COLUMNS_BESIDE)
+        counted = min(Fraction(number, number + COLUMNS_BESIDE), MOST_SHARE)
         return 1 - (counted if self._binner == "auto" else BINS_SHARE)
 
     def about(self, public: TablePublic) -> TablePublic:

@@ -105,8 +105,8 @@ class PrivBayes(BinningMethod):
     bins
         Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for the bins of all columns. Default: k/(k + 12) for k such columns with
-        `"auto"`, 1/10 with `"quantile"` and `"privtree"`.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
