@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts, check_headline
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP
+from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts, check_headline
 from sfumato.privacy.primitive import price_of
 from sfumato.privacy.transcript import Entry, Slice, Transcript
 from tests.privacy.toy import TallyPublic

@@ -87,8 +87,10 @@ class Bins:
             wanted = begin[drawn] + generator.random(drawn.size) * widths[drawn]
             place = np.searchsorted(ends, wanted, side="right")
             last = starts + self.widths - 1
-            return order[np.clip(place, starts[drawn], last[drawn])]
-        codes: NDArray[np.int64] = order[starts[drawn] + generator.integers(0, self.widths[drawn])]
+            place = np.clip(place, starts[drawn], last[drawn])
+        else:
+            place = starts[drawn] + generator.integers(0, self.widths[drawn])
+        codes: NDArray[np.int64] = order[place]
         return codes
 
 
@@ -146,7 +148,8 @@ class Leaves:
 
     def counts_of(self, bins: Bins) -> tuple[NDArray[np.float64], float]:
         """Return the noisy count of each bin, and the typical deviation of its noise."""
-        counts = np.bincount(bins.groups[self._firsts], self.counts, minlength=bins.size)
+        counts: NDArray[np.float64] = np.zeros(bins.size)
+        np.add.at(counts, bins.groups[self._firsts], self.counts)
         return counts, self.deviation * float(np.sqrt(len(self.counts) / bins.size))
 
 
@@ -224,8 +227,9 @@ def _slopes(
     place = np.empty(len(leaves))
     starts = np.cumsum(widths) - widths
     place[order] = (np.arange(len(leaves)) - starts[leaves[order]] + 0.5) / widths[leaves[order]]
-    shape = ratio[0][leaves] * (1 - place) + ratio[1][leaves] * place
-    return shape / np.bincount(leaves, shape)[leaves]
+    shape: NDArray[np.float64] = ratio[0][leaves] * (1 - place) + ratio[1][leaves] * place
+    slopes: NDArray[np.float64] = shape / np.bincount(leaves, shape)[leaves]
+    return slopes
 
 
 @dataclass(frozen=True, eq=False)

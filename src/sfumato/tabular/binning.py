@@ -306,7 +306,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
                 what=f"counts of the parts of {columns}",
                 loss=paid.share((1 - rows_part) * (1 - SPLITS_SHARE)),
                 noise=f"each ± {spread:,.4g} (1 s.d.)",
-                error=f"± {margin(counts):,.4g} a part",
+                error=f"± {margin(counts):,.4g} per part",
                 figures={"margin": margin(counts), "standard_deviation": spread},
             ),
         )
@@ -509,25 +509,24 @@ def count_leaves(
         found = prune(tree, tree.inner(levels), MOST_LEAVES)
         leaves[column] = _number_leaves(coding, tree, found)
     view = View(tuple(leaves.items()))
-    asks = [
-        ask_counts(
-            parts[column].take(1 - SPLITS_SHARE, "counts"),
-            Seen(view, Marginal((place,))),
-            (int(leaves[column].max()) + 1,),
-            label=f"{labels[column]}, counts",
-        )
-        for place, column in enumerate(codings)
+    counts = {c: parts[c].take(1 - SPLITS_SHARE, "counts") for c in codings}
+    noises = {
+        c: count_noise((int(leaves[c].max()) + 1,), paid.limit, paid.relation)
+        for c, paid in counts.items()
+    }
+    told = yield [
+        Ask(counts[c], noises[c], Seen(view, Marginal((place,))), f"{labels[c]}, counts")
+        for place, c in enumerate(codings)
     ]
-    told = yield asks
     return {
-        column: Leaves(
-            label=ask.label,
-            leaves=leaves[column],
-            proper=codings[column].proper,
-            counts=repair_leaves(counts, float(rows), ask.primitive.standard_deviation),
-            deviation=ask.primitive.standard_deviation,
+        c: Leaves(
+            label=f"{labels[c]}, counts",
+            leaves=leaves[c],
+            proper=codings[c].proper,
+            counts=repair_leaves(noisy, float(rows), noises[c].standard_deviation),
+            deviation=noises[c].standard_deviation,
         )
-        for column, ask, counts in zip(codings, asks, told, strict=True)
+        for c, noisy in zip(codings, told, strict=True)
     }
 
 

@@ -121,8 +121,8 @@ class Integers(Coding):
         low = self.low + int(self._starts[code])
         last = code == self.proper - 1
         high = self.high if last else self.low + int(self._starts[code + 1]) - 1
-        first, last = (str(end).zfill(self.digits or 1) for end in (low, high))
-        return first if low == high else f"{first} to {last}"
+        first, end = (str(number).zfill(self.digits or 1) for number in (low, high))
+        return first if low == high else f"{first} to {end}"
 
     def _document(self) -> dict[str, Any]:
         document: dict[str, Any] = {"low": self.low, "high": self.high}
