@@ -9,6 +9,7 @@ from sfumato.engines.coding.categories import Booleans, Categories
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
 from sfumato.engines.coding.reals import Reals
+from sfumato.engines.coding.steps import Steps, Times
 from sfumato.noise.exact import briefly
 
 __all__ = [
@@ -24,11 +25,13 @@ __all__ = [
     "Integers",
     "Numbers",
     "Reals",
+    "Steps",
+    "Times",
     "coding_from_json",
 ]
 
 KINDS: dict[str, type[Coding]] = {
-    coding.kind: coding for coding in (Categories, Booleans, Numbers, Reals, Integers, Dates)
+    coding.kind: coding for coding in (Categories, Booleans, Numbers, Reals, Integers, Dates, Times)
 }
 
 
@@ -38,8 +41,10 @@ def coding_from_json(document: dict[str, Any]) -> Coding:
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {briefly(kind)}")
+    # Numbers without bins have a code for each value.
+    stepped = kind == Steps.kind and not {"bins", "edges"} & set(options)
     try:
-        return KINDS[kind].from_json(options)
+        return (Steps if stepped else KINDS[kind]).from_json(options)
     except (TypeError, OverflowError):
         named = ", ".join(sorted(options)) or "nothing"
         raise ValueError(f"a column of kind {kind!r} cannot be described by {named}") from None
