@@ -37,6 +37,7 @@ from sfumato.mechanisms.objective import Examples, ObjectivePerturbation
 from sfumato.mechanisms.one_question import OneQuestion
 from sfumato.mechanisms.pair_response import RandomizedPairs
 from sfumato.mechanisms.partition import DyadicPartition
+from sfumato.mechanisms.partition_selection import FrequentValues, ValueCounts
 from sfumato.mechanisms.privtree import Frontier, TreeSplits
 from sfumato.mechanisms.quantile import IntervalQuantile
 from sfumato.mechanisms.randomized import Randomized
@@ -172,6 +173,11 @@ CASES = [
         DyadicPartition(cells=16, sensitivity=ONE, epsilon=Fraction(1, 4)),
         whole(1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1),
         whole(1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1),
+    ),
+    Case(
+        FrequentValues(epsilon=ONE, reach=10, longest=9, relation=Relation.ADD_REMOVE),
+        ValueCounts(["a", "b"], whole(30, 3)),
+        ValueCounts(["b", "a"], whole(3, 31)),
     ),
     Case(
         DeepPoint(points=40, dimension=1, bound=64, moved=1, epsilon=ONE, delta=Fraction(0)),

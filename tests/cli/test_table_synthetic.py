@@ -190,6 +190,43 @@ def test_synthetic_rows_are_evaluated(run, patients, synthetic):
     assert document["classifications"][0]["target"] == "sex"
 
 
+def test_synthetic_rows_are_compared_by_value_on_a_page(run, patients, synthetic, tmp_path):
+    pytest.importorskip("sklearn")
+    words = ("table", "evaluate", patients, synthetic, "--target", "sex", "--out", "page.html")
+    told = run(*words)
+    assert told.code == 0 and "K-marginal" in told.out and "most frequent" in told.out
+    assert "Page (not private): page.html" in told.out
+    assert "NOT PRIVATE" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    document = run(*words[:4], "--json").document
+    rows = document["rows"]
+    assert document["page"] is None and rows["private"] is False
+    kept = sf.read_table(patients, schema=tmp_path / "patients.schema.toml").counts.rows
+    assert rows["rows"] == kept < 300
+    assert [score["rows"] for score in rows["scores"]][2:] == [
+        -(-kept // 100),
+        -(-kept // 20),
+        -(-kept // 5),
+    ]
+    assert {column["column"] for column in rows["columns"]} == {"age", "sex", "town"}
+
+
+def test_files_larger_than_memory_are_compared_by_value_only_if_asked(run, patients, synthetic):
+    pytest.importorskip("duckdb")
+    words = ("table", "evaluate", patients, synthetic, "--engine", "duckdb", "--json")
+    assert run(*words).document["rows"] is None
+    assert run(*words, "--out", "page.html").document["rows"]["scores"]
+
+
+def test_a_page_that_might_be_published_is_refused(run, patients, synthetic, released):
+    before = sorted(synthetic.iterdir())
+    told = run("table", "evaluate", patients, synthetic, "--out", synthetic / "page.html")
+    assert told.code == ExitCode.USAGE and "inside the release folder" in told.err
+    assert sorted(synthetic.iterdir()) == before
+    told = run("table", "evaluate", patients, released, "--out", "page.html")
+    assert told.code == ExitCode.USAGE and "need a release of synthetic rows" in told.err
+    assert run("table", "evaluate", patients, synthetic, "--out", "p.pdf").code == ExitCode.USAGE
+
+
 def test_nothing_can_be_learnt_from_tables(run, patients, released):
     told = run("table", "evaluate", patients, released, "--predict", "sex")
     assert told.code == ExitCode.USAGE and "this release holds tables" in told.err

@@ -20,7 +20,7 @@ from sfumato.privacy.budget import (
     _Account,
 )
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import ZCDP, ApproxDP, PureDP, Unpriced
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Joint, PureDP, Unpriced, loss_from_json
 from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts
 from sfumato.privacy.transcript import Entry, Slice, Transcript
 from tests.privacy.toy import TallyPublic
@@ -263,3 +263,60 @@ class TestBooks:
         with pytest.raises(BooksDoNotAdd):
             check_accounts(self.transcript(), PureDP(1), TallyPublic(3, contribution=2))
         check_accounts(self.transcript(), PureDP(2), TallyPublic(3, contribution=2))
+
+
+class TestJointLosses:
+    """Steps with a δ of their own beside steps that add up in zCDP."""
+
+    LIMIT = Joint(ApproxDP(1, "1e-6"), ZCDP("1/2"))
+
+    def test_either_measure_is_spent_by_itself(self):
+        budget = opened(self.LIMIT)
+        part = budget.take(ApproxDP(1, "1e-6"), "with a delta")
+        assert part.limit == ApproxDP(1, "1e-6")
+        assert budget.remaining == Joint(ApproxDP(0, 0), ZCDP("1/2"))
+        rest = budget.take(ZCDP("1/2"), "the rest")
+        rest.measure(noise("1/2"), ZERO, label="a count")
+        assert rest.remaining == ZCDP("3/8")
+        for more in (ApproxDP("1e-9", 0), ApproxDP(0, "1e-9"), ZCDP("1e-9")):
+            with pytest.raises(SliceExceeded):
+                budget.take(more, f"one more {more}")
+
+    def test_a_share_of_both_is_a_joint_slice(self):
+        half = opened(self.LIMIT).take("1/2", "half")
+        assert half.limit == Joint(ApproxDP("1/2", "5e-7"), ZCDP("1/4"))
+
+    @pytest.mark.parametrize("loss", [PureDP("1/2"), GDP("1/2")])
+    def test_no_other_measure_is_a_part_of_it(self, loss):
+        with pytest.raises((ValueError, TypeError)):
+            opened(self.LIMIT).take(loss, "part")
+
+    def test_nothing_is_measured_without_saying_in_which_measure(self):
+        with pytest.raises(Unpriced):
+            opened(self.LIMIT).measure(noise("1/2"), ZERO, label="a count")
+
+    def test_what_it_implies(self):
+        rho = ZCDP.within(ApproxDP(1, "1e-6"))
+        joint = Joint(ApproxDP("1/2", "1e-7"), rho)
+        assert joint.implies(ApproxDP("3/2", "11e-7"))
+        for less in (ApproxDP("1.499", "11e-7"), ApproxDP("3/2", "1.09e-6"), ApproxDP(2, "1e-7")):
+            assert not joint.implies(less)
+        assert joint.approximate("11e-7").epsilon <= Fraction(3, 2)
+        assert joint.per_unit(3).group(3).fits(joint)
+        assert loss_from_json(joint.to_json()) == joint
+
+    def test_accounts_are_added_in_each_measure(self):
+        budget = opened(self.LIMIT)
+        budget.take(ApproxDP("1/2", "1e-7"), "first")
+        second = budget.take(ZCDP("1/2"), "second")
+        second.measure(noise(1), ZERO, label="a count")
+        transcript = budget._account.transcript()
+        check_accounts(transcript, self.LIMIT, TallyPublic(3))
+        for less in (
+            Joint(ApproxDP("1/3", "1e-6"), ZCDP("1/2")),
+            Joint(ApproxDP(1, "1e-8"), ZCDP("1/2")),
+            Joint(ApproxDP(1, "1e-6"), ZCDP("1/3")),
+            ApproxDP(1, "1e-6"),
+        ):
+            with pytest.raises(BooksDoNotAdd):
+                check_accounts(transcript, less, TallyPublic(3))

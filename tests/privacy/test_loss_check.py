@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.mechanisms.laplace import GeometricNoise
-from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Joint, PureDP
 from sfumato.privacy.loss_check import BooksDoNotAdd, check_accounts, check_headline
 from sfumato.privacy.primitive import price_of
 from sfumato.privacy.transcript import Entry, Slice, Transcript
@@ -19,7 +19,7 @@ HALF = PureDP("1/2").to_json()
 
 def method(headline, working):
     """A method that states one loss and counts in another."""
-    return SimpleNamespace(name="m", loss=lambda: headline, working_loss=lambda: working)
+    return SimpleNamespace(name="m", loss=lambda: headline, budget_loss=lambda _: working)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +30,24 @@ def method(headline, working):
         # No noise whose loss has tails is pure, whatever ε is stated.
         (ApproxDP(100, 0), ZCDP("1e-6"), "states ε = 100, δ = 0 but may spend ρ = 1e-06"),
         (PureDP(100), ZCDP("1e-6"), "states ε = 100 but counts ρ = 1e-06"),
+        (
+            ApproxDP(1, "1e-6"),
+            Joint(ApproxDP(1, "1e-6"), ZCDP("1e-9")),
+            "states ε = 1, δ = 1e-06 but may spend (ε = 1, δ = 1e-06) and ρ = 1e-09",
+        ),
         (ApproxDP(1, "1e-6"), PureDP(2), "states ε = 1, δ = 1e-06 but may spend ε = 2, δ = 0"),
     ],
 )
 def test_a_headline_that_does_not_follow_from_what_is_counted_is_refused(headline, working, found):
     with pytest.raises(BooksDoNotAdd) as caught:
-        check_headline(method(headline, working))
+        check_headline(method(headline, working), TallyPublic(3))
     assert str(caught.value) == f"m {found}"
 
 
 @pytest.mark.parametrize("measure", [ZCDP, GDP])
 def test_the_largest_loss_within_a_headline_may_be_counted(measure):
     headline = ApproxDP(1, "1e-6")
-    check_headline(method(headline, measure.within(headline)))
+    check_headline(method(headline, measure.within(headline)), TallyPublic(3))
 
 
 def entry(*path):

@@ -92,3 +92,12 @@ def test_a_target_that_is_no_category_is_refused_before_it_costs(tmp_path):
     with pytest.raises(ValueError, match="must be a category"):
         estimator(target="age", ledger=ledger).fit(X, y)
     assert ledger.history() == []
+
+
+def test_a_feature_whose_values_are_to_be_found_is_refused_before_it_costs(tmp_path):
+    X, y = population(50)
+    ledger = Ledger.create(tmp_path / "a.ledger", allow=PureDP(1))
+    schema = {**SCHEMA, "age": "discover"}
+    with pytest.raises(ValueError, match="cannot find the values of 'age'"):
+        estimator(schema=schema, ledger=ledger).fit(X, y)
+    assert ledger.history() == []

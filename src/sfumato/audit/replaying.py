@@ -18,8 +18,9 @@ import numpy as np
 
 from sfumato import noise
 from sfumato.audit.neighbours import Pair
+from sfumato.mechanisms.partition_selection import FrequentValues
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, PureDP
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Joint, Loss, PureDP
 from sfumato.privacy.primitive import Primitive
 from sfumato.privacy.record import Diverged, Recorded, Recording, Said, record, replay
 
@@ -38,8 +39,8 @@ class ReplayFindings:
     claimed
         The loss that is promised for one unit.
     largest
-        The largest loss of a transcript, in the measure of the promise; infinite where the
-        neighbour published something else.
+        The largest loss of a transcript, in the measure of the promise, or as a part of a joint
+        one; infinite where the neighbour published something else.
     faults
         What is wrong, in words, with the step that shows it.
     """
@@ -91,7 +92,7 @@ def examine(
     seeds
         Seeds of the transcripts that are drawn; extremes are forced besides.
     """
-    findings = ReplayFindings(pair.name, method.working_loss())
+    findings = ReplayFindings(pair.name, method.budget_loss(pair.here.public))
     if pair.here.public != pair.there.public:
         findings.largest = math.inf
         findings.fault("the neighbours have different public parts")
@@ -131,7 +132,7 @@ def _compare(
     for step, chance in zip(script, chances, strict=True):
         if not math.isfinite(chance):
             findings.fault(f"{step.label!r} returned an output of probability 0")
-    realised = _realised_loss(method, script, mirror, chances)
+    realised = _realised_loss(findings.claimed, script, mirror, chances)
     if math.isnan(realised):
         realised = math.inf
     findings.largest = max(findings.largest, realised)
@@ -162,11 +163,14 @@ def _figure(loss: Loss) -> float:
     if isinstance(loss, GDP):
         # Counted in ρ = μ²/2, which two Gaussian laws lose exactly.
         return float(loss.mu_squared) / 2
+    if isinstance(loss, Joint):
+        # Counted in parts of what each of the two may spend.
+        return 1.0
     return float(loss.rho if isinstance(loss, ZCDP) else loss.epsilon)
 
 
 def _realised_loss(
-    method: Any, script: Recording, mirror: Recording, chances: Sequence[float]
+    working: Loss, script: Recording, mirror: Recording, chances: Sequence[float]
 ) -> float:
     """Return the loss of a transcript for one unit, in the measure the method counts in.
 
@@ -175,19 +179,43 @@ def _realised_loss(
     a transcript may lose more than ε, with a probability of δ: see `_approximately`. The chances
     are the log-probabilities of the steps of the script.
     """
-    working = method.working_loss()
+    if isinstance(working, Joint):
+        return _jointly(working, script, mirror)
     if isinstance(working, PureDP):
         there = (step.log_probability() for step in mirror)
         return abs(sum(mine - theirs for mine, theirs in zip(chances, there, strict=True)))
     if isinstance(working, ApproxDP):
         return _approximately(script, mirror, chances)
-    total = 0.0
+    return math.fsum(_concentrated(*pair) for pair in zip(script, mirror, strict=True))
+
+
+def _concentrated(mine: Recorded, theirs: Recorded) -> float:
+    """Return the ρ of one step."""
+    if isinstance(mine.primitive, Primitive):
+        return mine.primitive.concentrated_loss(mine.inputs[0], theirs.inputs[0])
+    return mine.primitive.concentrated_loss(mine.inputs, theirs.inputs)
+
+
+def _jointly(claimed: Joint, script: Recording, mirror: Recording) -> float:
+    """Return which part of a joint loss is spent, in that of its figures which is spent most.
+
+    Of a step with a δ, ε is what its inputs are apart, and δ is the exact probability of an output
+    that loses more, added up over all values.
+    """
+    epsilon = delta = rho = 0.0
     for mine, theirs in zip(script, mirror, strict=True):
-        if isinstance(mine.primitive, Primitive):
-            total += mine.primitive.concentrated_loss(mine.inputs[0], theirs.inputs[0])
-        else:
-            total += mine.primitive.concentrated_loss(mine.inputs, theirs.inputs)
-    return total
+        if not isinstance(mine.primitive, FrequentValues):
+            rho += _concentrated(mine, theirs)
+            continue
+        apart = mine.change(theirs).measured
+        epsilon += float(mine.primitive.epsilon * apart)
+        delta += mine.primitive.excess(mine.inputs[0], theirs.inputs[0])
+    limit = claimed.with_delta
+    return max(
+        epsilon / float(limit.epsilon),
+        delta / float(limit.delta),
+        rho / float(claimed.concentrated.rho),
+    )
 
 
 def _approximately(script: Recording, mirror: Recording, chances: Sequence[float]) -> float:

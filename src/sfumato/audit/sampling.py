@@ -20,7 +20,7 @@ from sfumato.audit.events import Event, best_thresholds, loss_shown, lower, uppe
 from sfumato.audit.features import Encoder, Flat, column_gaps, flatten
 from sfumato.audit.neighbours import Pair
 from sfumato.audit.replaying import fresh
-from sfumato.privacy.loss import ApproxDP, Loss, PureDP
+from sfumato.privacy.loss import ApproxDP, Joint, Loss, PureDP
 from sfumato.privacy.method import Method
 from sfumato.privacy.progress import track
 from sfumato.privacy.record import Diverged, Recording, record, replay
@@ -155,7 +155,7 @@ def promised_epsilon(claims: Sequence[Loss], delta: float) -> float:
         elif isinstance(claim, ApproxDP):
             if delta >= float(claim.delta):
                 promised = min(promised, float(claim.epsilon))
-        elif delta > 0:
+        elif delta > (float(claim.with_delta.delta) if isinstance(claim, Joint) else 0):
             promised = min(promised, float(claim.approximate(repr(delta)).epsilon))
     return promised
 
@@ -214,7 +214,7 @@ def sample_loss(
             raise ValueError(
                 "a function does not state its privacy loss: write claimed=sf.PureDP(…)"
             )
-        claimed, working = mechanism.loss(), mechanism.working_loss()
+        claimed, working = mechanism.loss(), mechanism.budget_loss(pair.here.public)
         also = () if working == claimed else (working,)
     if seed is None:
         samples = _draw(mechanism, pair, trials, questions)

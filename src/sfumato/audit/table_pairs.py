@@ -12,22 +12,36 @@ from sfumato.audit.neighbours import Pair, PairMaker, register
 from sfumato.data.table import Table, TablePublic
 from sfumato.engines.intake import Taken
 from sfumato.engines.memory import CodeTable, code_type
+from sfumato.engines.texts import CODE, FIRST, Texts
 from sfumato.privacy.guarantee import Relation
+
+#: The texts of columns whose values nobody listed.
+TEXTS = ("a", "b", "c")
 
 
 def table_of(public: TablePublic, rows: Sequence[Sequence[int]]) -> Table:
-    """Return a table that holds the given codes."""
+    """Return a table that holds the given codes; of columns that nobody listed, of these texts."""
     array = np.array(rows, dtype=np.int64).reshape(len(rows), len(public.sizes))
+    texts = {number: Texts(TEXTS) for number in public.undiscovered}
     columns: list[NDArray[Any]] = [
-        array[:, number].astype(code_type(size)) for number, size in enumerate(public.sizes)
+        (array[:, number] + FIRST).astype(CODE)
+        if number in texts
+        else array[:, number].astype(code_type(size))
+        for number, size in enumerate(public.sizes)
     ]
-    return Table._of(public.schema, Taken(CodeTable(columns, public.sizes), 0))
+    return Table._of(public.schema, Taken(CodeTable(columns, public.sizes, texts=texts), 0))
+
+
+def _sizes(public: TablePublic) -> list[int]:
+    """Return how many codes, or texts, the rows of a pair have in each column."""
+    open_ones = public.undiscovered
+    return [len(TEXTS) if n in open_ones else size for n, size in enumerate(public.sizes)]
 
 
 def _mix_rows(public: TablePublic, rows: int) -> list[list[int]]:
     """Return rows that run through the codes of every column, out of step."""
     return [
-        [(row * (number + 1)) % size for number, size in enumerate(public.sizes)]
+        [(row * (number + 1)) % size for number, size in enumerate(_sizes(public))]
         for row in range(rows)
     ]
 
@@ -38,7 +52,7 @@ def table_pairs(public: TablePublic) -> list[Pair]:
     A unit of up to m rows adds all m of them, all equal, which moves counts furthest.
     """
     first = [0] * len(public.sizes)
-    last = [size - 1 for size in public.sizes]
+    last = [size - 1 for size in _sizes(public)]
     mixed = _mix_rows(public, 12)
     if public.relation is Relation.REPLACE_ONE:
         return [
@@ -75,7 +89,7 @@ def random_table_pair(public: TablePublic, generator: Any) -> Pair:
     """Return a random table and a neighbour that differs in one unit, anywhere in it."""
 
     def drawn(rows: int) -> list[list[int]]:
-        columns = [generator.integers(0, size, rows).tolist() for size in public.sizes]
+        columns = [generator.integers(0, size, rows).tolist() for size in _sizes(public)]
         return [list(row) for row in zip(*columns, strict=True)]
 
     rows = drawn(int(generator.integers(1, 15)))

@@ -345,6 +345,10 @@ class Evaluation:
         Compares data and a release, given `options`; the outcome has `to_json` and `blocks`.
     draw
         Draws the picture of data, a release and the outcome.
+    compare_rows
+        Compares the rows of the file with those of a release in their own units, given the file,
+        the schema, the release, `options` and `reading`; `None` where that does not apply. The
+        outcome also has `save_page`, for the file that the option `out` names.
     """
 
     help: str
@@ -356,6 +360,7 @@ class Evaluation:
     read: Callable[[Screen, Path, Any, Any], Any]
     compare: Callable[[Any, Any, Any], Any]
     draw: Callable[[Any, Any, Any], Any] | None = None
+    compare_rows: Callable[[Path, Any, Any, Any, Any], Any] | None = None
 
 
 def add_evaluation(
@@ -382,8 +387,13 @@ def add_evaluation(
 def _evaluate(screen: Screen, kind: Kind, evaluation: Evaluation, values: Values) -> None:
     """Compare a release with private data and answer with what was found."""
     options = take_options(evaluation.options, values)
-    schema, picture = values.get("schema"), values.get("picture")
+    schema, picture, page = values.get("schema"), values.get("picture"), values.get("out")
     refuse_unwritable(picture, PICTURES, option="--picture")
+    if page is not None:
+        from sfumato.report.comparison import refuse_release_folder
+
+        refuse_unwritable(page, (".html",))
+        refuse_release_folder(page)
     release = load_release(screen, values["release"], evaluation.releases(), evaluation.needs)
     public = release.provenance.public
     if public.kind != evaluation.data:
@@ -397,13 +407,24 @@ def _evaluate(screen: Screen, kind: Kind, evaluation: Evaluation, values: Values
         outcome = evaluation.compare(data, release, options)
         if picture is not None and evaluation.draw is not None:
             save_picture(evaluation.draw(data, release, outcome), picture)
+        rows = None
+        if evaluation.compare_rows is not None:
+            rows = evaluation.compare_rows(values["file"], public.schema, release, options, reading)
+            if rows is not None and page is not None:
+                rows.save_page(page)
     document = outcome.to_json()
     if evaluation.draw is not None:
         document["picture"] = None if picture is None else str(picture)
+    if evaluation.compare_rows is not None:
+        document["rows"] = None if rows is None else rows.to_json()
+        document["page"] = None if page is None else str(page)
 
     def show(console: Console) -> None:
         print_blocks(console, outcome.blocks())
-        if picture is not None:
-            console.print(f"Picture (not private): {picture}", soft_wrap=True)
+        if rows is not None:
+            print_blocks(console, rows.blocks())
+        for what, path in (("Picture", picture), ("Page", page)):
+            if path is not None:
+                console.print(f"{what} (not private): {path}", soft_wrap=True)
 
     show_comparison(screen, document, show)

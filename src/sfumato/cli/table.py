@@ -31,6 +31,7 @@ from sfumato.cli.table_schema import TABLES
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sfumato.data.schema import Schema
     from sfumato.data.table import Table, TablePublic
     from sfumato.tabular.synthetic import SyntheticTable
 
@@ -147,6 +148,27 @@ class Compared:
             "as sex,income.",
         ),
     ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column to predict in the comparison of rows; of a number, whether it is "
+            "above its median.",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page that compares synthetic rows with the private ones, as .html. Not "
+            "private.",
+        ),
+    ] = None
+
+    @property
+    def asks_rows(self) -> bool:
+        """Whether something is asked for that only synthetic rows can answer."""
+        return self.out is not None or self.target is not None
 
 
 def _comparable() -> tuple[type[Any], ...]:
@@ -165,7 +187,10 @@ def _compare(table: Table, made: Any, options: Compared) -> Any:
     from sfumato.evaluate.table import evaluate
     from sfumato.regression.model import RegressionModel
     from sfumato.tabular.classifier import Classifier
+    from sfumato.tabular.synthetic import SyntheticTable
 
+    if options.asks_rows and not isinstance(made, SyntheticTable):
+        raise Refusal(ExitCode.USAGE, "--out and --target need a release of synthetic rows")
     if isinstance(made, Classifier):
         return mistakes(table, made)
     if isinstance(made, RegressionModel):
@@ -173,6 +198,27 @@ def _compare(table: Table, made: Any, options: Compared) -> Any:
     every = range(1, min(options.ways, len(made.public.columns)) + 1)
     targets = () if options.predict is None else parse_names(options.predict)
     return evaluate(table, made, ways=every, queries=options.queries, predict=targets)
+
+
+def _compare_rows(
+    file: Path, schema: Schema, made: Any, options: Compared, reading: table_schema.ReadingOptions
+) -> Any:
+    """Compare synthetic rows with the private ones by their values, which are read into memory."""
+    from sfumato.engines.files import TableFile
+    from sfumato.evaluate.rows import compare_rows
+    from sfumato.tabular.synthetic import SyntheticTable
+
+    if not isinstance(made, SyntheticTable):
+        return None
+    names = made.public.columns
+    engine = TableFile(file, reading.separator).choose_engine(
+        reading.engine.value, schema.rows_about, len(names)
+    )
+    if engine != "memory" and not options.asks_rows:
+        return None
+    return compare_rows(
+        file, made, schema=schema.only(names), target=options.target, separator=reading.separator
+    )
 
 
 EVALUATION = Evaluation(
@@ -184,6 +230,7 @@ EVALUATION = Evaluation(
     reading=table_schema.ReadingOptions,
     read=TABLES.read_known,
     compare=_compare,
+    compare_rows=_compare_rows,
 )
 
 

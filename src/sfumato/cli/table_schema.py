@@ -142,6 +142,12 @@ def _advise(screen: Screen, draft: Schema) -> None:
         "the data. Replace what is not public knowledge, then set confirmed = true."
     )
     _warn_of_formulas(screen, draft)
+    unlisted = [column.name for column in draft.columns if column.coding.is_open]
+    if unlisted:
+        screen.note(
+            f"Too many values to list: {', '.join(unlisted)}. Frequent values will be found "
+            "privately, which needs --delta; or list public values, or remove the column."
+        )
     if draft.left_out:
         screen.note(f"Left out (too many different values): {', '.join(draft.left_out)}.")
 

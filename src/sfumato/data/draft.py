@@ -24,6 +24,7 @@ from sfumato.engines.coding import (
     Categories,
     Coding,
     Dates,
+    Discover,
     Integers,
     Numbers,
     Steps,
@@ -51,6 +52,8 @@ DAY = 86_400
 CLOCK = (DAY, 3600, 60, 1)
 #: More different words than this among numbers are more than ways to say that there is none.
 MOST_WORDS = 3
+#: Texts that occur so often on average are values of something, and not names or keys of rows.
+REPEATS = 10
 
 
 def draft(source: Any, separator: str | None = None) -> Schema:
@@ -113,10 +116,11 @@ def _column(name: str, series: pl.Series) -> Column | None:
         or _category(present, policy)
     )
     if coding is None:
-        coding = _number_with_words(present)
+        coding = _number_with_words(present) or _open(present, policy)
     if coding is None:
         return None
-    marks = [key for key in coding.to_json() if key not in ("bins", "outside")]
+    made = ("bins", "outside", *(("values",) if coding.is_open else ()))
+    marks = [key for key in coding.to_json() if key not in made]
     return Column(name, coding, tuple(marks))
 
 
@@ -259,3 +263,12 @@ def _category(series: pl.Series, missing: str) -> Coding | None:
     if len(names) > MOST_CATEGORIES or UNREADABLE in names or clash:
         return None
     return Categories(values=tuple(names), missing=missing)
+
+
+def _open(series: pl.Series, missing: str) -> Coding | None:
+    """Return categories that are to be found, for texts that repeat: names and keys do not."""
+    import polars as pl
+
+    text = Text.read(series).values.str.strip_chars()
+    repeats = REPEATS * text.n_unique() <= len(text)
+    return Discover(missing=missing) if series.dtype == pl.String and repeats else None

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.public import check_count
 from sfumato.engines.coding import (
+    DISCOVER,
     Booleans,
     Categories,
     Coding,
     Dates,
+    Discover,
     Integers,
     Numbers,
     Reals,
@@ -177,8 +179,9 @@ class Schema:
         Parameters
         ----------
         columns
-            For each column: a list of categories, `(low, high, bins)`, `(low, high)` for whole
-            numbers with a code each, `bool`, a dictionary as in a schema file, or a coding.
+            For each column: a list of categories, `"discover"` for categories that nobody can
+            list, `(low, high, bins)`, `(low, high)` for whole numbers with a code each, `bool`, a
+            dictionary as in a schema file, or a coding.
         unit, person, max_rows, relation, rows_about
             As in the class.
         """
@@ -473,10 +476,11 @@ def coding_of(name: str, short: Any) -> Coding:
     name
         The column, for the error message.
     short
-        `["f", "m"]`: categories. `(0, 120, 16)`: sixteen bins of equal width, whole numbers out
-        if the bounds are whole and the bins wide enough. `(0, 9)` or `range(10)`: whole numbers,
-        a code each. `(date, date, 12)`: twelve bins of days. `bool`. A dictionary as in a schema
-        file. A coding.
+        `["f", "m"]`: categories. `"discover"`: categories that nobody can list, of which the
+        frequent ones are found privately. `(0, 120, 16)`: sixteen bins of equal width, whole
+        numbers out if the bounds are whole and the bins wide enough. `(0, 9)` or `range(10)`: whole
+        numbers, a code each. `(date, date, 12)`: twelve bins of days. `bool`. A dictionary as in a
+        schema file. A coding.
     """
     try:
         return _coding(short)
@@ -489,6 +493,8 @@ def _coding(short: Any) -> Coding:
         return short
     if short is bool:
         return Booleans()
+    if isinstance(short, str) and short == DISCOVER:
+        return Discover()
     if isinstance(short, Mapping):
         return coding_from_json(dict(short))
     if isinstance(short, range):
@@ -500,8 +506,8 @@ def _coding(short: Any) -> Coding:
     if isinstance(short, tuple) and len(short) in (2, 3):
         return _bounds(*short)
     raise ValueError(
-        "a domain must be a list of categories, (low, high, bins), (low, high) for whole "
-        f"numbers, bool, a dictionary or a coding; got {type(short).__name__}"
+        'a domain must be a list of categories, "discover", (low, high, bins), (low, high) for '
+        f"whole numbers, bool, a dictionary or a coding; got {type(short).__name__}"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,16 +21,21 @@ from numpy.typing import NDArray
 from sfumato.data.frames import columns_of, is_relation, names_of, require_order, to_backend
 from sfumato.data.public import Public, ShowsPublic
 from sfumato.data.schema import Schema, list_sizes
-from sfumato.engines.coding import Generator
+from sfumato.engines.coding import Categories, Discover, Generator
+from sfumato.engines.counts import Listed
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import IntakeRules, Taken, take
 from sfumato.engines.memory import CodeTable, code_type
+from sfumato.engines.texts import CODE, FIRST, LACKING, Texts
 from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation, Unit
 
 __all__ = ["Table", "TablePublic", "read_table"]
 
 DIGEST_BLOCK = 2**24
+
+#: The values of a synthetic column whose values nobody listed, frequent ones first.
+MADE_UP = tuple(f"value {number:02d}" for number in range(1, 25))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +157,12 @@ class TablePublic(Public):
         """The domain size of each column, by name."""
         return dict(zip(self.columns, self.sizes, strict=True))
 
+    @property
+    def undiscovered(self) -> tuple[int, ...]:
+        """The numbers of the columns whose values nobody listed and are still to be found."""
+        columns = enumerate(self.schema.columns)
+        return tuple(n for n, column in columns if isinstance(column.coding, Discover))
+
     def labels(self, column: str) -> tuple[str, ...]:
         """Return what each code of a column stands for, in words."""
         return self.schema[column].coding.labels
@@ -194,13 +206,16 @@ class TablePublic(Public):
         """
         if rows < 0:
             raise ValueError(f"rows must not be negative; got {rows}")
+        texts = {number: Texts(MADE_UP) for number in self.undiscovered}
         columns = [
-            np.asarray(generator.integers(np.zeros(rows, dtype=np.int64), size)).astype(
+            draw_texts(rows, size, generator)
+            if number in texts
+            else np.asarray(generator.integers(np.zeros(rows, dtype=np.int64), size)).astype(
                 code_type(size)
             )
-            for size in self.sizes
+            for number, size in enumerate(self.sizes)
         ]
-        table = Table._of(self.schema, Taken(CodeTable(columns, self.sizes), 0))
+        table = Table._of(self.schema, Taken(CodeTable(columns, self.sizes, texts=texts), 0))
         # It goes by the same public facts, the number of rows included, however many it has.
         object.__setattr__(table, "_public", self)
         return table
@@ -310,6 +325,29 @@ class Table(ShowsPublic):
         object.__setattr__(view, "_public", public)
         return view
 
+    def see_values(self, schema: Schema) -> Table:
+        """Return a view in which open columns have the values that another schema lists.
+
+        To a ledger it is the same table.
+
+        Parameters
+        ----------
+        schema
+            The same columns, with the values that were found in those that nobody listed.
+        """
+        listed = {
+            number: Listed(tuple(map(str, coding.values)))
+            for number in self._public.undiscovered
+            if isinstance(coding := schema.columns[number].coding, Categories)
+        }
+        columns = [(n, listed.get(n)) for n in range(len(schema.columns))]
+        view = Table.__new__(Table)
+        object.__setattr__(view, "_coarse", self)
+        object.__setattr__(view, "_table", self._table.recode(columns))
+        object.__setattr__(view, "_dropped", self._dropped)
+        object.__setattr__(view, "_public", TablePublic.of(schema, self._public.rows))
+        return view
+
     @property
     def counts(self) -> CodeTable:
         """The engine that counts in it. Private."""
@@ -341,7 +379,10 @@ class Table(ShowsPublic):
         code.update(f"sfumato table 1 {len(declared)} {self._table.rows} ".encode())
         code.update(declared)
         for number in range(len(self._table.sizes)):
-            codes = self._table.codes(number)
+            codes, texts = self._table.kept(number)
+            if texts is not None:
+                listed = json.dumps(texts.values).encode()
+                code.update(f"{len(listed)} ".encode() + listed)
             for first in range(0, len(codes), DIGEST_BLOCK):
                 block = codes[first : first + DIGEST_BLOCK]
                 code.update(block.astype(block.dtype.newbyteorder("<"), copy=False).tobytes())
@@ -409,12 +450,11 @@ def without_columns(table: Table, names: Sequence[str]) -> Table:
     names
         The columns that are left out; at least one must remain.
     """
-    schema, counts = table.public.schema, table.counts
+    schema = table.public.schema
     gone = set(schema.indices(tuple(names)))
     kept = [number for number in range(len(schema.columns)) if number not in gone]
     smaller = replace(schema, columns=tuple(schema.columns[number] for number in kept))
-    codes = CodeTable([counts.codes(number) for number in kept], smaller.sizes)
-    return Table._of(smaller, Taken(codes, table.dropped_rows))
+    return _copy_table(table, smaller, kept, slice(None))
 
 
 def with_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
@@ -427,6 +467,33 @@ def with_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
     kept
         Which rows are kept.
     """
-    schema, counts = table.public.schema, table.counts
-    codes = [counts.codes(number)[kept] for number in range(len(schema.columns))]
-    return Table._of(schema, Taken(CodeTable(codes, schema.sizes), table.dropped_rows))
+    schema = table.public.schema
+    return _copy_table(table, schema, list(range(len(schema.columns))), kept)
+
+
+def _copy_table(
+    table: Table, schema: Schema, columns: list[int], rows: NDArray[np.bool_] | slice
+) -> Table:
+    """Return some columns and rows of a table."""
+    kept = [table.counts.kept(number) for number in columns]
+    texts = {number: texts for number, (_, texts) in enumerate(kept) if texts is not None}
+    codes = CodeTable([codes[rows] for codes, _ in kept], schema.sizes, texts=texts)
+    return Table._of(schema, Taken(codes, table.dropped_rows))
+
+
+def draw_texts(rows: int, size: int, generator: Generator) -> NDArray[Any]:
+    """Return the codes of synthetic texts, the first ones the most frequent, some missing.
+
+    Parameters
+    ----------
+    rows
+        How many.
+    size
+        The declared size of the column, which is 2 where missing values have a code.
+    generator
+        What draws them.
+    """
+    place = np.asarray(generator.random(rows)) ** 2 * len(MADE_UP)
+    codes = FIRST + place.astype(np.int64)
+    lacking = np.asarray(generator.random(rows)) < (0.05 if size > 1 else 0.0)
+    return np.where(lacking, LACKING, codes).astype(CODE)

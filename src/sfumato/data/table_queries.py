@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.counts import Counts, Recoding
+from sfumato.mechanisms.partition_selection import ValueCounts
 from sfumato.privacy.program import Ask, Program, Query, Request, Step, answer_together
 
-__all__ = ["Accepted", "Counted", "Marginal", "Seen", "View", "see_through"]
+__all__ = ["Accepted", "Counted", "DiscoverableValues", "Marginal", "Seen", "View", "see_through"]
 
 T = TypeVar("T")
 
@@ -81,6 +82,23 @@ class Accepted(Query):
         chosen = table[np.ix_(*self.codes)] if self.columns else table
         weights = np.array(self.weights, dtype=np.int64)
         return np.array([(chosen.reshape(-1, len(weights)) @ weights).sum()], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class DiscoverableValues(Query):
+    """Which texts occur in a column whose values nobody listed, and how often each does.
+
+    Parameters
+    ----------
+    column
+        The column.
+    """
+
+    column: int
+
+    def answer(self, data: Counted) -> ValueCounts:
+        """Return the texts and their counts."""
+        return data.counts.value_counts(self.column)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,11 @@ __all__ = ["read", "write_schema", "write_value"]
 
 MARK = "  # inferred from the data: is this public knowledge?"
 
+OPEN = (
+    "  # too many to list: frequent ones are found privately, which needs a delta. Or list public "
+    "values, or remove the column"
+)
+
 QUESTION = """\
 # FIRST QUESTION: can one person have several rows in this table?
 #   no:   unit = "row"
@@ -88,7 +93,10 @@ def _table(schema: Schema) -> str:
 def _column(column: Column) -> str:
     lines = [f"[columns.{write_value(column.name)}]"]
     for key, value in column.to_json().items():
-        lines.append(f"{key} = {write_value(value)}{MARK if key in column.inferred else ''}")
+        mark = MARK if key in column.inferred else ""
+        if key == "values" and column.coding.is_open and column.inferred:
+            mark = OPEN
+        lines.append(f"{key} = {write_value(value)}{mark}")
     return "\n".join(lines) + "\n"
 
 

@@ -8,10 +8,14 @@ declared. An engine never draws noise and never decides what is released.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms.partition_selection import ValueCounts
 
 __all__ = [
     "MOST_CELLS",
@@ -20,6 +24,7 @@ __all__ = [
     "GramWalk",
     "GraphCounts",
     "Integers64",
+    "Listed",
     "PointCounts",
     "Recoding",
     "SequenceCounts",
@@ -30,7 +35,23 @@ __all__ = [
 Integers64 = NDArray[np.int64]
 State = TypeVar("State")
 
-Recoding = tuple[int, NDArray[Any] | None]
+
+@dataclass(frozen=True)
+class Listed:
+    """Which texts of a column that nobody listed have a code of their own, from 0 on. Public.
+
+    All other texts have the code behind the last, and missing ones the code after that.
+
+    Parameters
+    ----------
+    values
+        The texts.
+    """
+
+    values: tuple[str, ...]
+
+
+Recoding = tuple[int, NDArray[Any] | Listed | None]
 """A column, and which new code each of its codes becomes; `None` leaves it as it is. Public."""
 
 MOST_CELLS = 2**28
@@ -71,13 +92,18 @@ class Counts(Protocol):
         """Return a view whose columns are looked up from columns of this table.
 
         Column j is the new code of every code of its source. A recoding gives each code of the
-        source a whole number from 0, and the column's size is one more than the largest of them.
+        source a whole number from 0, and the column's size is one more than the largest of them;
+        `Listed` gives a code to texts of a column that nobody listed.
         A view takes no memory: codes are looked up when they are counted.
         """
         ...
 
     def recall(self, key: object, make: Callable[[], State]) -> State:
         """Return what is kept for a public key as long as the key lives, made at first. Private."""
+        ...
+
+    def value_counts(self, column: int) -> ValueCounts:
+        """Return the different texts of a column whose values nobody listed, and their counts."""
         ...
 
     def distinct(self, columns: Sequence[int]) -> tuple[NDArray[np.uint32], Integers64]:

@@ -24,7 +24,7 @@ from sfumato.engines.arrow import from_arrow
 from sfumato.engines.errors import Problem, importing, without_values
 from sfumato.engines.files import TableFile
 from sfumato.engines.intake import Intake, IntakeRules, Taken
-from sfumato.engines.memory import CodeTable, code_type
+from sfumato.engines.memory import CodeTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,7 +214,7 @@ class Folder:
 def _take(chunks: Iterator[dict[str, pl.Series]], rules: IntakeRules, folder: Folder) -> Taken:
     """Encode a table chunk by chunk into a folder, then bound contributions there."""
     intake = Intake(rules)
-    types = [code_type(size) for size in rules.sizes]
+    types = intake.types
     files = [folder.column(i).open("wb") for i in range(len(types))]
     bound = Bound(folder.path / "persons.duckdb") if rules.person else None
     try:
@@ -239,7 +239,7 @@ def _take(chunks: Iterator[dict[str, pl.Series]], rules: IntakeRules, folder: Fo
             _compact(folder.column(number), kind, keep)
     codes = [_map_codes(folder.column(number), kind) for number, kind in enumerate(types)]
     dropped = 0 if keep is None else int(len(keep) - np.count_nonzero(keep))
-    return Taken(CodeTable(codes, rules.sizes, keep=folder), dropped)
+    return Taken(CodeTable(codes, rules.sizes, texts=intake.texts, keep=folder), dropped)
 
 
 def _reader(relation: Any) -> Any:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding import Coding, Encoded, Fault
+from sfumato.engines.coding import Coding, Discover, Encoded, Fault
 from sfumato.engines.errors import DataError, Problem
-from sfumato.engines.memory import CodeTable
+from sfumato.engines.memory import CodeTable, code_type
 from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Text, Wholes
+from sfumato.engines.texts import CODE, Texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,7 +112,19 @@ class Intake:
 
     rules: IntakeRules
     rows: int = 0
+    #: The texts met in columns whose values nobody listed, by the number of the column. Private.
+    texts: dict[int, Texts] = field(init=False)
     _found: dict[tuple[str, str], tuple[Fault, int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        codings = enumerate(self.rules.codings.values())
+        self.texts = {number: Texts() for number, coding in codings if isinstance(coding, Discover)}
+
+    @property
+    def types(self) -> list[np.dtype[Any]]:
+        """The type of each column's codes."""
+        sizes = enumerate(self.rules.sizes)
+        return [CODE if number in self.texts else code_type(size) for number, size in sizes]
 
     def encode(
         self, columns: Mapping[str, pl.Series]
@@ -119,12 +132,18 @@ class Intake:
         """Return the codes of the next rows, and whose they are."""
         length = len(next(iter(columns.values())))
         codes = [
-            self._note_fault(name, coding.encode(columns[name])).codes
-            for name, coding in self.rules.codings.items()
+            self._note_fault(name, self._encode(number, coding, columns[name])).codes
+            for number, (name, coding) in enumerate(self.rules.codings.items())
         ]
         persons = self._persons(columns[self.rules.person]) if self.rules.person else None
         self.rows += length
         return codes, persons
+
+    def _encode(self, number: int, coding: Coding, series: pl.Series) -> Encoded:
+        """Encode the next rows of one column."""
+        if isinstance(coding, Discover):
+            return self.texts[number].encode(coding, series)
+        return coding.encode(series)
 
     def _note_fault(self, name: str, encoded: Encoded) -> Encoded:
         """Remember the first row and the number of each kind of fault."""
@@ -194,4 +213,4 @@ def take(columns: Mapping[str, pl.Series], rules: IntakeRules) -> Taken:
         kept = within_bound(persons, rules.max_rows)
         codes = [column[kept] for column in codes]
         dropped = int(len(kept) - kept.sum())
-    return Taken(CodeTable(codes, rules.sizes), dropped)
+    return Taken(CodeTable(codes, rules.sizes, texts=intake.texts), dropped)

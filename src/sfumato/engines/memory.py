@@ -9,20 +9,24 @@ by block and never kept. The codes cannot be written to afterwards.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engines.batch_counts import Batch, join_cells
 from sfumato.engines.bits import ROWS_OF_BITS, is_small, small_tables
-from sfumato.engines.counts import MOST_CELLS, Integers64, Recoding, check_set
+from sfumato.engines.counts import MOST_CELLS, Integers64, Listed, Recoding, check_set
 from sfumato.engines.distinct_rows import distinct_rows
 from sfumato.engines.recall import Recalling
+from sfumato.mechanisms.partition_selection import ValueCounts
+
+if TYPE_CHECKING:
+    from sfumato.engines.texts import Texts
 
 __all__ = ["CodeTable", "code_type"]
 
@@ -68,12 +72,20 @@ class _Rows:
 class _Codes:
     """The codes that a table and all its recoded views share."""
 
-    __slots__ = ("_condensed", "_sought", "keep", "rows", "sizes")
+    __slots__ = ("_condensed", "_sought", "keep", "rows", "sizes", "texts")
 
     def __init__(
-        self, columns: Sequence[NDArray[Any]], sizes: tuple[int, ...], keep: object
+        self,
+        columns: Sequence[NDArray[Any]],
+        sizes: tuple[int, ...],
+        texts: Mapping[int, Texts],
+        keep: object,
     ) -> None:
-        self.sizes = sizes
+        self.texts = dict(texts)
+        # Of a column of texts the codes are private, and so is their number.
+        self.sizes = tuple(
+            texts[number].size if number in texts else size for number, size in enumerate(sizes)
+        )
         self.keep = keep
         length = len(columns[0])
         self.rows = _Rows([self._adopt(i, c, length) for i, c in enumerate(columns)], length)
@@ -85,7 +97,10 @@ class _Codes:
         size = self.sizes[number]
         if column.ndim != 1 or len(column) != length:
             raise ValueError(f"column {number} must be one array as long as the others")
-        if column.dtype != code_type(size):
+        if number in self.texts:
+            if column.dtype != np.uint32:
+                raise ValueError(f"column {number} must have type uint32, because it holds texts")
+        elif column.dtype != code_type(size):
             raise ValueError(f"column {number} must have type {code_type(size)} for {size} codes")
         column = _immutable(column)
         if length and size < 2 ** (8 * column.itemsize) and int(column.max()) >= size:
@@ -118,6 +133,9 @@ class CodeTable(Recalling):
         written to is copied; a read-only memory map is kept.
     sizes
         The public size of each column's domain.
+    texts
+        The texts that codes stand for, in columns whose values nobody listed, by number. Such a
+        column is counted as "other" and "missing" alone.
     keep
         Whatever must live as long as the codes do, such as the folder of a snapshot.
     """
@@ -129,14 +147,19 @@ class CodeTable(Recalling):
         columns: Sequence[NDArray[Any]],
         sizes: Sequence[int],
         *,
+        texts: Mapping[int, Texts] | None = None,
         keep: object = None,
     ) -> None:
         super().__init__()
         if len(columns) != len(sizes) or not columns:
             raise ValueError(f"{len(sizes)} sizes need as many columns; got {len(columns)}")
         self._sizes = tuple(int(size) for size in sizes)
-        self._codes = _Codes(columns, self._sizes, keep)
-        self._recodings: tuple[Recoding, ...] = tuple((c, None) for c in range(len(sizes)))
+        known = texts or {}
+        self._codes = _Codes(columns, self._sizes, known, keep)
+        self._recodings: tuple[tuple[int, NDArray[Any] | None], ...] = tuple(
+            (c, _immutable(_list_texts(known[c], (), size)) if c in known else None)
+            for c, size in enumerate(self._sizes)
+        )
 
     @property
     def rows(self) -> int:
@@ -174,7 +197,8 @@ class CodeTable(Recalling):
         columns
             For each column of the view: the column it comes from, and which new code each code of
             that column becomes, or `None` for the column as it is. Public. The new codes are
-            0 … size−1, of which the largest occurs.
+            0 … size−1, of which the largest occurs. For a column whose values nobody listed,
+            `Listed` gives the texts that get a code of their own.
 
         Notes
         -----
@@ -189,11 +213,17 @@ class CodeTable(Recalling):
         view._sizes = tuple(size for _, size in pairs)
         return view
 
-    def _recoding(self, source: int, recoding: NDArray[Any] | None) -> tuple[Recoding, int]:
+    def _recoding(
+        self, source: int, recoding: NDArray[Any] | Listed | None
+    ) -> tuple[tuple[int, NDArray[Any] | None], int]:
         """Return one column of a view in terms of the codes that are kept, and its size."""
         check_set((source,), self._sizes)
         if recoding is None:
             return self._recodings[source], self._sizes[source]
+        if isinstance(recoding, Listed):
+            kept, texts = self._texts_of(source)
+            size = len(recoding.values) + self._sizes[source]
+            return (kept, _immutable(_list_texts(texts, recoding.values, size))), size
         new = np.asarray(recoding)
         if new.shape != (self._sizes[source],) or new.dtype.kind not in "iu" or new.min() < 0:
             raise ValueError(
@@ -204,6 +234,32 @@ class CodeTable(Recalling):
         new = new.astype(code_type(size))
         inner, before = self._recodings[source]
         return (inner, _immutable(new if before is None else new[before])), size
+
+    def _texts_of(self, column: int) -> tuple[int, Texts]:
+        """Return which kept column a column of texts is, and its texts. Private."""
+        kept = self._recodings[column][0]
+        if kept not in self._codes.texts:
+            raise ValueError(f"column {column} is not one whose values are still to be found")
+        return kept, self._codes.texts[kept]
+
+    def value_counts(self, column: int) -> ValueCounts:
+        """Return the different texts of a column whose values nobody listed, and their counts."""
+        kept, texts = self._texts_of(column)
+        codes, counts = self._codes.rows.columns[kept], np.zeros(texts.size, dtype=np.int64)
+        for part in _parts(self.rows, CHUNK):
+            counts += np.bincount(codes[part], minlength=texts.size)
+        counts = counts[-len(texts) :] if len(texts) else counts[:0]
+        values = texts.values
+        return ValueCounts([values[i] for i in np.flatnonzero(counts).tolist()], counts[counts > 0])
+
+    def kept(self, column: int) -> tuple[NDArray[Any], Texts | None]:
+        """Return the codes of one column as they are kept, and the texts of an open one. Private.
+
+        What a copy of the table, or a hash of it, has to hold.
+        """
+        source = self._recodings[column][0]
+        texts = self._codes.texts.get(source)
+        return (self.codes(column) if texts is None else self._codes.rows.columns[source]), texts
 
     def marginals(self, sets: Sequence[Sequence[int]]) -> list[Integers64]:
         """Return one contingency table for each set of columns, all from one pass."""
@@ -348,6 +404,12 @@ def _immutable(array: NDArray[Any]) -> NDArray[Any]:
     if isinstance(owner, bytes | mmap.mmap) and memoryview(owner).readonly:
         return array.view(np.ndarray)
     return np.frombuffer(array.tobytes(), dtype=array.dtype)
+
+
+def _list_texts(texts: Texts, names: tuple[str, ...], size: int) -> NDArray[Any]:
+    """Return the new code of every text: its place among some names, else "other" behind them."""
+    # Where missing values have no code, there are none.
+    return texts.read_through(names, min(len(names) + 1, size - 1)).astype(code_type(size))
 
 
 def _whole(values: NDArray[np.int64], size: int) -> NDArray[np.object_]:

@@ -25,7 +25,14 @@ from sfumato.tabular.synthetic import SyntheticTable
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Classification", "Mistakes", "mistakes", "train_and_test"]
+__all__ = [
+    "Classification",
+    "Mistakes",
+    "compare_rules",
+    "mistakes",
+    "split_rows",
+    "train_and_test",
+]
 
 #: One private row in this many is kept for tests.
 TESTED = 5
@@ -171,16 +178,49 @@ def train_and_test(
     classes = _classes(public, target, positive)
     private = _codes(table)
     if test is None:
-        tested = noise.generator(0).permutation(len(private)) < -(-len(private) // TESTED)
-        learnt, judged = private[~tested], private[tested]
+        learnt, judged = split_rows(private)
     else:
         test = keep_released_columns(test, release)
         learnt, judged = private, _codes(test)
     released = release.published_codes if isinstance(release, SyntheticTable) else _codes(release)
+    sides = learnt, judged, released
+    return compare_rules(target, sides, column, classes, public.sizes, rule)
+
+
+def split_rows(private: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the private rows that a rule learns from and those kept for the test, always alike."""
+    tested = noise.generator(0).permutation(len(private)) < -(-len(private) // TESTED)
+    return private[~tested], private[tested]
+
+
+def compare_rules(
+    target: str,
+    sides: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    column: int,
+    classes: NDArray[np.int64],
+    sizes: tuple[int, ...],
+    rule: str = RULES[0],
+) -> Classification:
+    """Learn a rule from released rows and from private ones, and test both. Not private.
+
+    Parameters
+    ----------
+    target
+        What is predicted, in words.
+    sides
+        The codes of the private rows to learn from, of those to test with, and of released rows.
+    column, classes
+        The column that is predicted, and the class of each of its codes.
+    sizes
+        The number of codes of each column.
+    rule
+        As for `train_and_test`.
+    """
+    learnt, judged, released = sides
     truth = classes[judged[:, column]]
 
     def error(train: NDArray[Any]) -> float:
-        guessed = _predict_classes(train, judged, column, classes, public.sizes, rule)
+        guessed = _predict_classes(train, judged, column, classes, sizes, rule)
         return float(np.mean(guessed != truth)) if truth.size else 0.0
 
     most = _most_frequent(classes[learnt[:, column]])

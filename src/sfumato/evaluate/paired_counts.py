@@ -99,6 +99,8 @@ def keep_released_columns(table: Table, release: Described) -> Table:
     theirs = release.public.schema
     if set(theirs.names) < set(table.public.columns):
         table = table.only(theirs.names)
+    if table.public.undiscovered and table.public.columns == theirs.names:
+        table = table.see_values(theirs)
     mine = table.public.schema
     if [c.coding for c in mine.columns] != [c.coding for c in theirs.columns] or (
         mine.names != theirs.names

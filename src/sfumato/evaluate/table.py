@@ -39,6 +39,7 @@ __all__ = [
     "Evaluation",
     "Summary",
     "average_total_variation",
+    "choose_sets",
     "evaluate",
     "total_variation",
 ]
@@ -248,18 +249,21 @@ def _distances(
 
 def _of_ways(table: Table, release: Comparable, ways: int) -> Summary:
     """Compare all combinations of `ways` columns, or a random part of very many."""
-    columns = len(table.public.columns)
+    sets, others = choose_sets(len(table.public.columns), ways, MOST_SETS)
+    return _distances(table, release, f"all {ways}-way tables", sets, others=others)
+
+
+def choose_sets(columns: int, ways: int, most: int) -> tuple[list[tuple[int, ...]], int]:
+    """Return all combinations of `ways` columns, or a random part of very many, and how many more.
+
+    It is the same part each time, so that two releases can be compared by it.
+    """
     every = comb(columns, ways)
-    if every <= MOST_SETS:
-        sets = list(combinations(range(columns), ways))
-    else:
-        # The same part each time, so that two releases can be compared by it.
-        generator = noise.generator(ways)
-        drawn = {
-            tuple(sorted(generator.permutation(columns)[:ways].tolist())) for _ in range(MOST_SETS)
-        }
-        sets = sorted(drawn)
-    return _distances(table, release, f"all {ways}-way tables", sets, others=every - len(sets))
+    if every <= most:
+        return list(combinations(range(columns), ways)), 0
+    generator = noise.generator(ways)
+    drawn = {tuple(sorted(generator.permutation(columns)[:ways].tolist())) for _ in range(most)}
+    return sorted(drawn), every - len(drawn)
 
 
 def _own_sets(release: Comparable) -> tuple[str, list[tuple[int, ...]]]:

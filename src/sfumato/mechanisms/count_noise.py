@@ -13,7 +13,7 @@ from sfumato.mechanisms.laplace import GeometricNoise
 from sfumato.mechanisms.normal import NormalNoise
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import GDP, ZCDP, Loss
+from sfumato.privacy.loss import GDP, ZCDP, Loss, pure_within
 from sfumato.privacy.program import Ask, Query
 
 __all__ = ["CountNoise", "ask_counts", "count_noise", "margin"]
@@ -53,7 +53,7 @@ def count_noise(
         return GaussianNoise(shape=shape, squared_sensitivity=squared, rho=loss.rho)
     if isinstance(loss, GDP):
         return NormalNoise(shape=shape, squared_sensitivity=squared, mu_squared=loss.mu_squared)
-    return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=loss.epsilon)
+    return GeometricNoise(shape=shape, sensitivity=sensitivity, epsilon=pure_within(loss))
 
 
 def ask_counts(

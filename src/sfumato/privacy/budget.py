@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol
 from sfumato.noise import bits
 from sfumato.noise.exact import exact
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import Loss, Number, zero
+from sfumato.privacy.loss import ZCDP, ApproxDP, Joint, Loss, Number, zero
 from sfumato.privacy.primitive import Primitive, Run, StatefulPrimitive
 from sfumato.privacy.transcript import SEEDED, Entry, Slice, Transcript, settle_output
 
@@ -303,9 +303,12 @@ class Budget(_Uncopyable):
     def take(self, share: Number | Loss, name: str) -> Budget:
         """Return a sequential slice: a share of this slice's limit, or a given loss.
 
-        Its whole limit is spent from this slice at once, whatever is used of it later.
+        Its whole limit is spent from this slice at once, whatever is used of it later. A joint
+        slice may be cut into slices of either of its two measures.
         """
-        if isinstance(share, type(self.limit)):
+        if isinstance(share, type(self.limit)) or (
+            isinstance(self.limit, Joint) and isinstance(share, ApproxDP | ZCDP)
+        ):
             limit: Loss = share
         else:
             part = exact(share)
@@ -314,7 +317,8 @@ class Budget(_Uncopyable):
             limit = self.limit.share(part)
         with self._account.lock:
             self._account.require_new_slice((*self._path, name))
-            self._account.charge(self._path, limit, f"the slice {name!r}")
+            spent = Joint.of(limit) if isinstance(self.limit, Joint) else limit
+            self._account.charge(self._path, spent, f"the slice {name!r}")
             return self._cut(limit, self.relation, name, part=False)
 
     def split(self, names: Sequence[str], weights: Sequence[Number] | None = None) -> list[Budget]:

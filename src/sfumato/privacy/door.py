@@ -130,7 +130,7 @@ def promise(method: AnyMethod, public: Any, marks: tuple[str, ...]) -> Guarantee
 def prepare(method: AnyMethod, public: Any) -> Specification:
     """Check all that can be checked without data or budget; return what a release is built from."""
     method.check(public)
-    check_headline(method)
+    check_headline(method, public)
     method.plan(public)
     method.guarantee(public).words()
     return Specification.of(method, public)
@@ -190,11 +190,11 @@ def build(
         specification.public(),
         _settle_transcript(transcript),
     )
-    check_headline(method)
+    check_headline(method, public)
     guarantee = promise(method, public, transcript.marks)
     if guarantee.basis is Basis.PUBLISHED:
         registry.import_published()
-    check_accounts(transcript, method.working_loss(), public)
+    check_accounts(transcript, method.budget_loss(public), public)
     if ledger is not None:
         guarantee = guarantee.composed_in(ledger["reference"])
     release: Release = rebuild_from_transcript(method, public, transcript)
@@ -471,7 +471,7 @@ def _open_budget(
     method: AnyMethod, public: Any, driver: Driver, *, booked: bool
 ) -> tuple[Budget, _Account]:
     """Open the budget of one run."""
-    limit, relation = record_limit(method.working_loss(), public)
+    limit, relation = record_limit(method.budget_loss(public), public)
     account = _Account(limit, relation, driver, booked=booked)
     return Budget(account=account, path=(), key=_KEY), account
 
@@ -625,7 +625,7 @@ def perturb(method: LocalMethod[Any, Any], value: Any, ledger: LedgerLike) -> An
         run_guarded(method, booking, lambda: run(method, data, Sampler(), booked=True))
     )
     fresh, public = specification.method(), specification.public()
-    check_accounts(transcript, fresh.working_loss(), public)
+    check_accounts(transcript, fresh.budget_loss(public), public)
     report = rebuild_from_transcript(fresh, public, transcript)
     booking.mark_released("released", transcript, report)
     return report

@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.noise.exact import briefly
 from sfumato.privacy.escaping import escape
-from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Measure, PureDP, loss_from_json
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Joint, Loss, Measure, PureDP, loss_from_json
 from sfumato.privacy.notebook import show_facts
 from sfumato.privacy.rounding import exp_up, round_up
 
@@ -222,7 +222,7 @@ class Guarantee:
         if self.relation is Relation.REPLACE_ONE:
             change = f"Replacing {who} by any other"
         loss = self.loss
-        if isinstance(loss, ZCDP | GDP):
+        if isinstance(loss, ZCDP | GDP | Joint):
             # A reader of ρ alone is owed a figure in odds; 1e-9 is far below one in any population.
             loss = loss.approximate("1e-9")
         # An "at most" is rounded up, never to the nearest.

@@ -1,4 +1,4 @@
-"""The ways a privacy loss is stated: pure, approximate, zero-concentrated and Gaussian.
+"""The ways a privacy loss is stated: pure, approximate, zero-concentrated, Gaussian, or jointly.
 
 All figures are exact fractions; a float is read as its shortest decimal, so that ten times 0.1 is
 1. A conversion may only weaken a statement: it is rounded outward, and refused where no bound
@@ -382,6 +382,86 @@ class GDP:
         return ApproxDP(round_up(1 / inverse), failure)
 
 
+@dataclass(frozen=True)
+class Joint:
+    """An approximate loss and a zero-concentrated one, each spent by steps of its own.
+
+    It is only used to count within one release, of which some steps have a δ of their own and the
+    others add up best in zCDP: what is stated and booked follows from it.
+
+    Parameters
+    ----------
+    with_delta
+        What the steps with a δ may spend together.
+    concentrated
+        What all other steps may spend together.
+    """
+
+    with_delta: ApproxDP
+    concentrated: ZCDP
+    name: ClassVar[str] = "joint"
+
+    def __str__(self) -> str:
+        return f"({self.with_delta}) and {self.concentrated}"
+
+    def __add__(self, other: Joint) -> Joint:
+        _same(self, other)
+        return Joint(self.with_delta + other.with_delta, self.concentrated + other.concentrated)
+
+    def __sub__(self, other: Joint) -> Joint:
+        _same(self, other)
+        return Joint(self.with_delta - other.with_delta, self.concentrated - other.concentrated)
+
+    def share(self, part: Fraction) -> Joint:
+        """Return the given part of both losses."""
+        return Joint(self.with_delta.share(part), self.concentrated.share(part))
+
+    def fits(self, limit: Joint) -> bool:
+        """Tell whether both losses are within the limit."""
+        return self.with_delta.fits(limit.with_delta) and self.concentrated.fits(limit.concentrated)
+
+    def group(self, size: int) -> Joint:
+        """Return what holds for `size` units at once, of each loss."""
+        return Joint(self.with_delta.group(size), self.concentrated.group(size))
+
+    def per_unit(self, size: int) -> Joint:
+        """Return the largest loss whose group of `size` stays within this one."""
+        return Joint(self.with_delta.per_unit(size), self.concentrated.per_unit(size))
+
+    def replace_one(self) -> Joint:
+        """Return what an add/remove statement implies for replacing one unit."""
+        return self.group(2)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the exact figures, for files."""
+        figures = {**self.with_delta.to_json(), **self.concentrated.to_json()}
+        return {**figures, "measure": self.name}
+
+    @classmethod
+    def of(cls, loss: Loss) -> Joint:
+        """Return one of the two losses as a joint loss, with nothing of the other."""
+        if isinstance(loss, Joint):
+            return loss
+        if isinstance(loss, ApproxDP):
+            return cls(loss, ZCDP(0))
+        if isinstance(loss, ZCDP):
+            return cls(ApproxDP(0, 0), loss)
+        raise Unpriced(f"a {loss.name} loss is no part of a joint one")
+
+    def approximate(self, delta: Number) -> ApproxDP:
+        """Return the smallest ε, rounded up, such that (ε, delta)-DP follows."""
+        left = exact(delta) - self.with_delta.delta
+        rest = self.concentrated.approximate(left)
+        return ApproxDP(self.with_delta.epsilon + rest.epsilon, delta)
+
+    def implies(self, limit: ApproxDP) -> bool:
+        """Tell whether this loss implies an (ε, δ) statement: what is left implies the rest."""
+        if not self.with_delta.fits(limit):
+            return False
+        left = limit - self.with_delta
+        return self.concentrated.rho == 0 or (left.delta > 0 and self.concentrated.implies(left))
+
+
 #: Of less no pure loss is told: forty digits would not.
 SMALLEST_GAUSSIAN = Fraction(1, 10**50)
 #: e to minus this is as good as nothing, and has few digits.
@@ -434,6 +514,8 @@ def pure_within(loss: Loss) -> Fraction:
     """
     if isinstance(loss, PureDP | ApproxDP):
         return loss.epsilon
+    if isinstance(loss, Joint):
+        raise Unpriced(f"{loss} is spent through slices of one of its two measures")
     if isinstance(loss, ZCDP):
         return round_down(sqrt_down(2 * loss.rho))
     if loss.mu_squared < SMALLEST_GAUSSIAN:
@@ -446,8 +528,8 @@ def pure_within(loss: Loss) -> Fraction:
     return found
 
 
-Loss: TypeAlias = PureDP | ApproxDP | ZCDP | GDP
-Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP] | type[GDP]
+Loss: TypeAlias = PureDP | ApproxDP | ZCDP | GDP | Joint
+Measure: TypeAlias = type[PureDP] | type[ApproxDP] | type[ZCDP] | type[GDP] | type[Joint]
 
 
 def _float(value: Fraction) -> float:
@@ -503,6 +585,8 @@ def convert(loss: Loss, measure: Measure) -> Loss:
     """
     if isinstance(loss, measure):
         return loss
+    if measure is Joint:
+        raise Unpriced("a joint loss is spent through slices of one of its two measures")
     if isinstance(loss, ApproxDP) and loss.delta == 0:
         loss = PureDP(loss.epsilon)
         return convert(loss, measure)
@@ -521,7 +605,11 @@ def convert(loss: Loss, measure: Measure) -> Loss:
 
 def zero(measure: Measure) -> Loss:
     """Return the loss of doing nothing."""
-    return ApproxDP(0, 0) if measure is ApproxDP else measure(0)  # type: ignore[call-arg]
+    if measure is Joint:
+        return Joint(ApproxDP(0, 0), ZCDP(0))
+    if measure is ApproxDP:
+        return ApproxDP(0, 0)
+    return measure(0)  # type: ignore[call-arg, arg-type]
 
 
 def loss_from_json(document: dict[str, Any]) -> Loss:
@@ -535,4 +623,7 @@ def loss_from_json(document: dict[str, Any]) -> Loss:
         return ZCDP(exact(document["rho"]))
     if name == GDP.name:
         return GDP(exact(document["mu_squared"]))
+    if name == Joint.name:
+        approximate = ApproxDP(exact(document["epsilon"]), exact(document["delta"]))
+        return Joint(approximate, ZCDP(exact(document["rho"])))
     raise ValueError(f"unknown measure of privacy loss {name!r}")

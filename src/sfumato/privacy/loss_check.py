@@ -6,11 +6,21 @@ again on a saved one.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Loss, Unpriced, convert, loss_from_json, zero
+from sfumato.privacy.loss import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Joint,
+    Loss,
+    Measure,
+    Unpriced,
+    convert,
+    loss_from_json,
+    zero,
+)
 from sfumato.privacy.primitive import price_of
 from sfumato.privacy.transcript import Transcript
 
@@ -36,10 +46,18 @@ def record_limit(loss: Loss, public: Any) -> tuple[Loss, Relation]:
     return loss.per_unit(size), public.relation
 
 
-def check_headline(method: AnyMethod) -> None:
-    """Raise `BooksDoNotAdd` unless the loss the budget counts in implies the one stated."""
-    headline, working = method.loss(), method.working_loss()
-    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP | GDP):
+def check_headline(method: AnyMethod, public: Any) -> None:
+    """Raise `BooksDoNotAdd` unless the loss the budget counts in implies the one stated.
+
+    Parameters
+    ----------
+    method
+        The method.
+    public
+        The public part of its data, on which the measure may depend.
+    """
+    headline, working = method.loss(), method.budget_loss(public)
+    if isinstance(headline, ApproxDP) and isinstance(working, ZCDP | GDP | Joint):
         if not working.implies(headline):
             raise BooksDoNotAdd(f"{method.name} states {headline} but may spend {working}")
         return
@@ -74,7 +92,7 @@ def check_accounts(transcript: Transcript, working_loss: Loss, public: Any) -> N
             books.cut(cut.path, loss_from_json(cut.limit))
     for entry in transcript:
         cost = loss_from_json(entry.cost)
-        if price_of(entry.signature, type(limit)) != cost:
+        if price_of(entry.signature, books.measure_at(entry.path)) != cost:
             raise BooksDoNotAdd(f"{entry.label!r} was charged another price than its own")
         books.spend(entry.path, cost)
 
@@ -85,7 +103,7 @@ class _Books:
     def __init__(self, limit: Loss, relation: Relation) -> None:
         self._limits: dict[Path, Loss] = {(): limit}
         self._relations: dict[Path, Relation] = {(): relation}
-        self._spent: dict[Path, Loss] = defaultdict(lambda: zero(type(limit)))
+        self._spent: dict[Path, Loss] = {}
         self._parted: set[Path] = set()
 
     def _above(self, path: Path) -> Path:
@@ -97,7 +115,8 @@ class _Books:
     def cut(self, path: Path, limit: Loss) -> None:
         """Write down a sequential slice."""
         above = self._above(path)
-        self.spend(above, limit)
+        joint = isinstance(self._limits[above], Joint) and isinstance(limit, ApproxDP | ZCDP)
+        self.spend(above, Joint.of(limit) if joint else limit)
         self._limits[path], self._relations[path] = limit, self._relations[above]
 
     def cut_part(self, path: Path, limit: Loss) -> None:
@@ -112,13 +131,18 @@ class _Books:
         _within(limit, whole.per_unit(2) if replaced else whole, path)
         self._limits[path], self._relations[path] = limit, Relation.ADD_REMOVE
 
-    def spend(self, path: Path, cost: Loss) -> None:
-        """Add a cost to what a slice has spent, or raise where it does not fit."""
+    def measure_at(self, path: Path) -> Measure:
+        """Return the measure in which a slice counts."""
         if path not in self._limits:
             raise BooksDoNotAdd(f"something was paid from the slice {'/'.join(path)}, not cut")
-        left = self._limits[path] - self._spent[path]  # type: ignore[operator]
+        return type(self._limits[path])
+
+    def spend(self, path: Path, cost: Loss) -> None:
+        """Add a cost to what a slice has spent, or raise where it does not fit."""
+        spent = self._spent.get(path, zero(self.measure_at(path)))
+        left = self._limits[path] - spent  # type: ignore[operator]
         _within(cost, left, path)
-        self._spent[path] = self._spent[path] + cost  # type: ignore[operator]
+        self._spent[path] = spent + cost  # type: ignore[operator]
 
 
 def _within(cost: Loss, left: Loss, path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVa
 from sfumato.privacy import door, registry
 from sfumato.privacy.arguments import check_parameters, takes_public
 from sfumato.privacy.guarantee import Basis, Guarantee, Relation, Unit
-from sfumato.privacy.loss import Loss, Number, PureDP
+from sfumato.privacy.loss import Joint, Loss, Number, PureDP
 from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.parameters import (
     Epsilon,
@@ -101,6 +101,9 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     #: Why releases are small whatever is declared; empty where plans state their sizes.
     small: ClassVar[str] = ""
 
+    #: Whether it finds the values of columns that nobody listed, or refuses such columns.
+    discovers: ClassVar[bool] = False
+
     #: What parameters were called before → what they are called; saved releases may say either.
     former_names: ClassVar[dict[str, str]] = {}
 
@@ -181,6 +184,10 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Return the loss for one unit in the measure in which the budget is counted."""
         return self.loss()
 
+    def budget_loss(self, public: Any) -> Loss:
+        """Return the loss for one unit in the measure in which the budget of these data counts."""
+        return self.working_loss()
+
     def record_budget(self, public: Any) -> tuple[Loss, Relation]:
         """Return the loss for one record, and its relation, in which the budget is opened."""
         return record_limit(self.working_loss(), public)
@@ -188,10 +195,11 @@ class Method(ABC, Generic[DataT, ReleaseT]):
     @takes_public
     def guarantee(self, public: Any) -> Guarantee:
         """Return what a release of data with this public part will promise."""
-        headline, working = self.loss(), self.working_loss()
+        headline, working = self.loss(), self.budget_loss(public)
         return Guarantee(
             loss=headline,
-            also=() if working == headline else (working,),
+            # A joint loss is a way of counting, which nobody else can go on from.
+            also=() if working == headline or isinstance(working, Joint) else (working,),
             unit=public.unit,
             relation=public.relation,
             contribution=public.contribution,
@@ -207,6 +215,16 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         if public.kind != self.kind:
             raise ValueError(
                 f"{type(self).__name__} needs data of kind {self.kind!r}; got {public.kind!r}"
+            )
+        # Only tables have this.
+        unlisted = () if self.discovers else getattr(public, "undiscovered", ())
+        names = self.uses(public) if unlisted else None
+        used = [public.columns[n] for n in unlisted if names is None or public.columns[n] in names]
+        if used:
+            raise ValueError(
+                f"{type(self).__name__} cannot find the values of {', '.join(map(repr, used))}, "
+                'declared with values = "discover"; list the values in the schema, or remove the '
+                "column from it"
             )
 
     def uses(self, public: Any) -> tuple[str, ...] | None:

@@ -59,6 +59,8 @@ class Release(ABC):
     _provenance: Provenance | None = None
     #: Where its transcript is kept until it is saved, if it was booked in a ledger.
     _unsaved: UnsavedRelease | None = None
+    #: What was found in columns of a table whose values nobody listed.
+    discovered: tuple[Any, ...] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Escape the words of every kind of release: they repeat names out of files."""

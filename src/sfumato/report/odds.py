@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.privacy.guarantee import Guarantee, Relation
-from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP
+from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, Joint, PureDP
 from sfumato.sections import Beside, Block, Grid, Picture, Text
 from sfumato.sections.drawing import ACCENT, FILL, INK, PALE, SOFT
 
@@ -61,7 +61,7 @@ def odds_blocks(guarantee: Guarantee) -> tuple[Block, ...]:
     loss = guarantee.loss
     if isinstance(loss, PureDP):
         return _beliefs(guarantee, float(loss.epsilon))
-    approximate = loss.approximate(SMALL_DELTA) if isinstance(loss, ZCDP | GDP) else loss
+    approximate = loss.approximate(SMALL_DELTA) if isinstance(loss, ZCDP | GDP | Joint) else loss
     return _tests(guarantee, approximate)
 
 

@@ -26,8 +26,10 @@ def declared_columns(public: TablePublic) -> Section:
     for column in public.schema.columns:
         inferred = ", ".join(column.inferred) or "—"
         values = _values(column.coding)
-        rows.append((column.name, column.coding.kind, f"{column.size:,}", values, inferred))
+        many = "not listed" if column.coding.is_open else f"{column.size:,}"
+        rows.append((column.name, column.coding.kind, many, values, inferred))
     cells = prod(public.sizes)
+    listed = not any(column.coding.is_open for column in public.schema.columns)
     many = f"{cells:,}" if cells < MOST_CELLS else f"about 10^{len(str(cells)) - 1}"
     blocks: tuple[Block, ...] = (
         Text(
@@ -40,14 +42,14 @@ def declared_columns(public: TablePublic) -> Section:
             tuple(rows),
             numbers=(2,),
         ),
-        Text(f"Together they span {many} combinations of values."),
+        *((Text(f"Together they span {many} combinations of values."),) if listed else ()),
     )
     return Section("declared", "What was declared about the columns", blocks, "public.json, schema")
 
 
 def _values(coding: Coding) -> str:
     """Return the values of a column in words: a few, or the first and the last of many."""
-    if coding.kind == "real":
+    if coding.kind == "real" or coding.is_open:
         return coding.allowed
     if coding.size <= FEW:
         return ", ".join(coding.labels)

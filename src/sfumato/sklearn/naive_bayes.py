@@ -37,6 +37,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _declared(self) -> Schema:
         schema = Schema.of(self.schema)
         schema.index(self.target)
+        for column in schema.columns:
+            if column.coding.is_open:
+                raise ValueError(
+                    f"{type(self).__name__} cannot find the values of {column.name!r}, declared "
+                    'with values = "discover"; list the values in the schema, or remove the column'
+                )
         return schema
 
     def _features(self) -> list[str]:

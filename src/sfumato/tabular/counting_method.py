@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,10 +19,16 @@ from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
 from sfumato.privacy.method import Method
-from sfumato.privacy.parameters import DELTA, OneOf, OrNone, parameter
+from sfumato.privacy.parameters import DELTA, SHARE, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
+from sfumato.tabular.discovery import (
+    discover_in_check,
+    discover_in_plan,
+    discover_in_program,
+    joint_loss,
+)
 from sfumato.tabular.noisy_tables import NoisyTables
 
 #: The most cells of all tables together; beyond it a release is neither useful nor small.
@@ -35,6 +41,13 @@ MOST_LINES = 12
 TOTAL_SHARE = Fraction(1, 20)
 #: The label of that count in transcripts.
 TOTAL = "number of rows"
+
+#: What every method for tables does first with columns whose values are to be found.
+DISCOVERING: dict[str, Callable[[Any], Any]] = {
+    "check": discover_in_check,
+    "plan": discover_in_plan,
+    "program": discover_in_program,
+}
 
 ReleaseT = TypeVar("ReleaseT", bound=Release)
 
@@ -56,11 +69,32 @@ class TableMethod(Method[Table, ReleaseT]):
     delta
         If given, noise is Gaussian and the guarantee is (epsilon, delta), with less noise if many
         tables are released; otherwise the guarantee is pure.
+    discover_share
+        Share of epsilon for finding the values of all columns that are declared with
+        `values = "discover"`.
     """
 
     kind: ClassVar[str] = "table"
+    discovers: ClassVar[bool] = True
 
     delta: Number | None = parameter(OrNone(DELTA), None)
+    discover_share: Number = parameter(SHARE, Fraction(1, 10))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        # So no method sees a column before its values are found, whichever way it goes.
+        for name, discovering in DISCOVERING.items():
+            if name in vars(cls):
+                setattr(cls, name, discovering(vars(cls)[name]))
+        super().__init_subclass__(**options)
+
+    @discover_in_check
+    def check(self, public: TablePublic) -> None:
+        """Raise `ValueError` where the parameters do not fit the public part; costs nothing."""
+        super().check(public)
+
+    def budget_loss(self, public: TablePublic) -> Loss:
+        """Return the working loss, or a joint one where values of columns are to be found."""
+        return joint_loss(self, public)
 
     def loss(self) -> Loss:
         """Return ε, or (ε, δ)."""

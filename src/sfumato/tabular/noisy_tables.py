@@ -20,6 +20,7 @@ from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
+from sfumato.tabular.found_values import say_found
 from sfumato.tabular.simple_models import clip_counts
 from sfumato.tabular.tree import best_tree, sample_tree
 
@@ -296,13 +297,14 @@ class NoisyTables(Release, ToFrame):
         """Return what this release is, in a few plain sentences."""
         cells = sum(table.size for table in self.tables)
         largest = max(self.cell_margin(number) for number in range(len(self.sets)))
-        return (
+        words = (
             f"Counts of rows for {len(self.sets)} combination{'s' * (len(self.sets) > 1)} of "
             f"columns ({cells:,} cells in all), with noise added to every cell so that no one "
             f"{self.public.unit} changes them by much. The noise on a cell is no larger than "
             f"{largest:.4g} in 19 cases of 20; {self._repair_words()}. About {self.total:,.0f} "
             "rows in all."
         )
+        return " ".join([words, *say_found(self.discovered)])
 
     def _repair_words(self) -> str:
         """Say what was done with negative counts."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
+from sfumato.engines.coding import OTHER
 from sfumato.sections import Block, Commands, Gallery, Grid, Listing, Picture, Section, Text
 from sfumato.sections.declared import declared_columns
 from sfumato.sections.drawing import ACCENT, FILL, INK, PALE, SHADES, SOFT, shorten
@@ -20,6 +21,7 @@ from sfumato.tabular.tree import mutual_information
 
 if TYPE_CHECKING:
     from sfumato.tabular.dependence import Join
+    from sfumato.tabular.found_values import FoundValues
     from sfumato.tabular.noisy_tables import NoisyTables
     from sfumato.tabular.questions import Answers
     from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
@@ -40,7 +42,7 @@ def counts_sections(release: NoisyTables) -> tuple[Section, ...]:
     pairs = _pairs(release)
     if pairs is not None:
         found.append(pairs)
-    return (*found, _tables(release), declared_columns(release.public))
+    return (*found, _tables(release), *_known_columns(release))
 
 
 def _covered(release: NoisyTables) -> list[str]:
@@ -144,7 +146,41 @@ def synthetic_sections(release: SyntheticTable) -> tuple[Section, ...]:
         parts.append(pairs)
     if release.tables:
         parts.append(_measured(release))
-    return (*parts, declared_columns(release.public))
+    return (*parts, *_known_columns(release))
+
+
+def _known_columns(release: NoisyTables | SyntheticTable) -> tuple[Section, ...]:
+    """Say what was declared about the columns, and what was found where nothing was."""
+    if not release.discovered:
+        return (declared_columns(release.public),)
+    return (_found(release.discovered), declared_columns(release.provenance.public))
+
+
+def _found(discovered: Sequence[FoundValues]) -> Section:
+    """List the values that were found, with their noisy counts."""
+    blocks: list[Block] = [
+        Text(
+            "The values of these columns were not declared. Frequent values were found with a part "
+            f"of the privacy loss; all others count as {OTHER}. These counts have noise of their "
+            "own and differ from those of the released tables."
+        )
+    ]
+    for known in discovered:
+        order = np.argsort(-known.counts, kind="stable")
+        rows = tuple((known.values[i], f"{known.counts[i]:,}") for i in order[:MOST_LINES])
+        blocks.append(Grid((known.column, "noisy count"), rows, numbers=(1,)))
+        more = f"Shown are {len(rows)} of {len(known.values):,} values found in {known.column}. "
+        dropped = f"{known.surplus:,} further ones of smaller counts count as {OTHER}. "
+        blocks.append(
+            Text(
+                more * (len(rows) < len(known.values))
+                + dropped * (known.surplus > 0)
+                + f"A value of {known.column} was found if its noisy count exceeded "
+                f"{known.selection.reach:,}."
+            )
+        )
+    title = "Values that were found"
+    return Section("found", title, tuple(blocks), "transcript.json; codebook.csv")
 
 
 def _use(release: SyntheticTable) -> Section:

@@ -27,6 +27,7 @@ from sfumato.privacy.release import Release
 from sfumato.sections import Section
 from sfumato.tabular.dependence import Join, joins
 from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
+from sfumato.tabular.found_values import say_found
 from sfumato.tabular.model import Model, Network, Part
 
 if TYPE_CHECKING:
@@ -334,7 +335,7 @@ class SyntheticTable(Release, ToFrame):
         if self.tables:
             sentences.append(self._measured_words())
         sentences += [self._dependence_words(), self._limit_words()]
-        sentences.extend(self.notes)
+        sentences.extend([*self.notes, *say_found(self.discovered)])
         return " ".join(sentences)
 
     def _measured_words(self) -> str:

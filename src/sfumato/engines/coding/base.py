@@ -34,6 +34,7 @@ __all__ = [
     "Fault",
     "Found",
     "Generator",
+    "Mask",
     "hashable",
     "read_double",
     "read_number",
@@ -197,6 +198,9 @@ class Coding(ABC):
     kind: ClassVar[str]
     outsides: ClassVar[tuple[str, ...]] = ("refuse", "clamp")
 
+    #: Whether nobody listed its values, so that the frequent ones are still to be found.
+    is_open: ClassVar[bool] = False
+
     missing: str = "refuse"
     missing_values: tuple[str | int | float, ...] = ()
     outside: str = "refuse"
@@ -247,7 +251,7 @@ class Coding(ABC):
         """
         reserved = np.arange(self.size - self.proper, dtype=np.intp)
         groups = [np.arange(self.proper, dtype=np.intp), *self._generalisations()]
-        return tuple(np.concatenate([g, int(g.max()) + 1 + reserved]) for g in groups)
+        return tuple(np.concatenate([g, int(g.max(initial=-1)) + 1 + reserved]) for g in groups)
 
     @property
     def landmarks(self) -> tuple[int, ...]:

@@ -56,8 +56,9 @@ class Categories(Coding):
             raise ValueError(f"values must be a list of categories; got {briefly(self.values)}")
         object.__setattr__(self, "values", tuple(self.values))
         texts = all(isinstance(value, str) for value in self.values)
-        wholes = all(type(value) is int for value in self.values)
-        if not self.values or not (texts or wholes):
+        wholes = not texts and all(type(value) is int for value in self.values)
+        # Of values that were to be found there may be none, and then all are other ones.
+        if not (texts or wholes) or not (self.values or self.outside == "other"):
             raise ValueError(
                 "values must be all texts or all whole numbers, and at least one; for true and "
                 "false use kind 'boolean', for numbers kind 'number' with edges"
@@ -104,7 +105,7 @@ class Categories(Coding):
     @property
     def textual(self) -> bool:
         """Whether the categories are text."""
-        return isinstance(self.values[0], str)
+        return not self.values or isinstance(self.values[0], str)
 
     @property
     def proper(self) -> int:
@@ -143,6 +144,8 @@ class Categories(Coding):
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
         import polars as pl
 
+        if not self.values:
+            return pl.Series([None], dtype=pl.String).gather(pl.Series(codes))
         if self.textual:
             return pl.Series(list(self.values), dtype=pl.String).gather(pl.Series(codes))
         large = max(self._wholes) >= 2**63
