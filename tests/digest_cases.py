@@ -177,7 +177,7 @@ def _binned(**options: Any) -> dict[str, Way]:
     """Return the ways in which numbers are put into bins."""
     return {
         f"bins-{binner}": way("numbers", binner=binner, bins=8, bins_share="1/3", **options)
-        for binner in ("uniform", "quantile", "privtree")
+        for binner in ("auto", "uniform", "quantile", "privtree")
     }
 
 

@@ -2,18 +2,20 @@
 
 import json
 import math
-from datetime import date
+from datetime import date, datetime
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.data import DataError, Schema, Table
 from sfumato.data.schema import Column
 from sfumato.data.toml import MARK
 from sfumato.engines import files
-from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers
+from sfumato.engines.coding import Booleans, Categories, Dates, Integers, Numbers, Steps, Times
 from sfumato.engines.coding.categories import NOT_A_NUMBER
 
 
@@ -205,14 +207,14 @@ def test_a_draft_marks_what_it_inferred_and_asks_first_about_persons(tmp_path):
     assert draft.unit is None
     assert draft.left_out == ("nothing",)
     assert {c.name: c.coding.kind for c in draft.columns} == {
-        "age": "number",
+        "age": "integer",
         "weight": "number",
         "sex": "category",
         "smoker": "boolean",
         "children": "integer",
         "seen": "date",
     }
-    assert draft.inferred["weight"] == ("kind", "low", "high", "missing")
+    assert draft.inferred["weight"] == ("kind", "low", "high", "step", "missing")
     path = tmp_path / "draft.toml"
     draft.write(path)
     text = path.read_text()
@@ -220,6 +222,40 @@ def test_a_draft_marks_what_it_inferred_and_asks_first_about_persons(tmp_path):
     assert f"low = 18{MARK}" in text
     assert f'values = ["f", "m"]{MARK}' in text
     assert Schema.read(path) == draft
+
+
+def test_a_draft_keeps_decimals_leading_zeros_and_times_of_day(tmp_path):
+    moments = [datetime(2024, 2, 29, 18, minute) for minute in (0, 30, 45)]
+    frame = pl.DataFrame(
+        {
+            "price": ["0.30", "99.25", "7.00"],
+            "zip": ["00501", "10001", "99950"],
+            "lot": ["007", "12", "1234"],
+            "seen": moments,
+            "income": [0, 3_000_000_000, 5],
+        }
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    draft = Schema.draft(tmp_path / "t.csv")
+    codings = {column.name: column.coding for column in draft.columns}
+    assert codings == {
+        "price": Steps(low=0.3, high=99.25, step=0.01),
+        "zip": Integers(low=501, high=99_950, digits=5),
+        "lot": Categories(values=("007", "12", "1234")),
+        "seen": Times(low=moments[0], high=moments[2], step=60),
+        # More than a million values: rounded, and zero stays zero.
+        "income": Steps(low=0, high=3_000_000_000, step=10_000),
+    }
+    draft.write(tmp_path / "t.toml")
+    assert Schema.read(tmp_path / "t.toml") == draft
+    again = sf.read_table(tmp_path / "t.csv", draft.confirm(unit="row"))
+    codes = np.array([again.counts.codes(column) for column in range(5)]).T
+    rows = again.public.frame(codes, np.random.default_rng(0))
+    assert rows["zip"].to_list() == ["00501", "10001", "99950"]
+    assert rows["price"].to_list() == [0.3, 99.25, 7.0]
+    assert rows["seen"].to_list() == moments
+    assert rows["lot"].to_list() == ["007", "12", "1234"]
+    assert rows["income"].to_list() == [0, 3_000_000_000, 0]
 
 
 def test_a_draft_of_a_csv_file_is_the_same(tmp_path):

@@ -20,6 +20,7 @@ from sfumato.engines.coding import (
     Integers,
     Numbers,
     Reals,
+    Steps,
     coding_from_json,
 )
 from sfumato.engines.reading import series_of
@@ -530,3 +531,72 @@ def test_many_bins_are_declared_and_named_in_no_time():
 def test_a_kind_that_is_none_is_named(kind):
     with pytest.raises(ValueError, match="kind must be one of category, boolean"):
         coding_from_json({"kind": kind})
+
+
+# Numbers in steps, moments, and numbers with leading zeros.
+
+
+def test_numbers_in_steps_count_as_the_nearest_and_come_back_exactly():
+    coding = Steps(low=-0.5, high=2, step=0.05)
+    assert coding.proper == 51 and coding.landmarks == (0, 10, 50)
+    found = coding.encode(pl.Series(["-0.5", "0", "0.1", "0.149", "0.15", "2"]))
+    assert found.codes.tolist() == [0, 10, 12, 13, 13, 50] and not found.faults
+    every = np.arange(coding.proper)
+    drawn = coding.decode(every, np.random.default_rng(0))
+    assert drawn.to_list() == [round(-0.5 + 0.05 * code, 2) for code in every]
+    assert coding.encode(drawn).codes.tolist() == every.tolist()
+    assert coding_from_json(coding.to_json()) == coding
+    (fault,) = coding.encode(pl.Series([2.01, 1.0])).faults
+    assert fault.rows.tolist() == [0] and "from -0.5 to 2" in fault.wrong
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"low": 0, "high": 1}, "low, high and decimals"),
+        ({"low": 0, "high": 1, "decimals": 12}, "decimals must be 0 to 9"),
+        ({"low": 1, "high": 0, "step": 1}, "low must be less than high"),
+        ({"low": 0, "high": 1, "step": 0}, "step must be positive"),
+        ({"low": 0, "high": 1e9, "step": 1}, "at most 16,777,216 steps"),
+        ({"low": 2**60, "high": 2**60 + 2**12, "step": 0.5}, "more digits"),
+    ],
+)
+def test_steps_that_make_no_domain_are_refused(document, reason):
+    with pytest.raises(ValueError, match=reason):
+        coding_from_json({"kind": "number", **document})
+
+
+def test_decimals_are_steps_unless_there_are_bins():
+    priced = coding_from_json({"kind": "number", "low": 0, "high": 9, "decimals": 2})
+    assert priced == Steps(low=0, high=9, step=0.01)
+    binned = coding_from_json({"kind": "number", "low": 0, "high": 9, "decimals": 2, "bins": 3})
+    assert isinstance(binned, Numbers)
+
+
+def test_moments_are_read_in_utc_and_keep_their_step():
+    coding = coding_from_json(
+        {
+            "kind": "datetime",
+            "low": "2024-01-01T00:00:00",
+            "high": "2024-01-01T23:45:00",
+            "step": 900,
+        }
+    )
+    assert coding.proper == 96
+    texts = ["2024-01-01T00:14:59", "2024-01-01T01:00:00+01:00", "2024-01-01 23:45:00"]
+    assert coding.encode(pl.Series(texts)).codes.tolist() == [0, 0, 95]
+    drawn = coding.decode(np.array([0, 95]), np.random.default_rng(0))
+    assert drawn.to_list() == [datetime(2024, 1, 1), datetime(2024, 1, 1, 23, 45)]
+    assert coding.label(95) == "2024-01-01T23:45:00"
+    assert coding_from_json(coding.to_json()) == coding
+    with pytest.raises(ValueError, match="YYYY-MM-DDTHH:MM:SS"):
+        coding_from_json({"kind": "datetime", "low": "noon", "high": "2024-01-01T00:00:00"})
+
+
+def test_leading_zeros_are_kept():
+    coding = Integers(low=0, high=999, digits=3)
+    assert coding.encode(pl.Series(["007", "7", "120"])).codes.tolist() == [7, 7, 120]
+    assert coding.decode(np.array([7, 120]), np.random.default_rng(0)).to_list() == ["007", "120"]
+    assert coding.label(7) == "007" and coding_from_json(coding.to_json()) == coding
+    with pytest.raises(ValueError, match="digits"):
+        Integers(low=0, high=1000, digits=3)

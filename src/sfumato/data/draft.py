@@ -7,12 +7,14 @@ used before a person who knows the data has said that it is public knowledge.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
-from itertools import pairwise
+from datetime import datetime, timedelta
+from fractions import Fraction
+from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.frames import columns_of, is_relation, names_of
 from sfumato.data.schema import Column, Schema
@@ -25,11 +27,15 @@ from sfumato.engines.coding import (
     Discover,
     Integers,
     Numbers,
+    Steps,
+    Times,
 )
 from sfumato.engines.coding.ranges import EPOCH
+from sfumato.engines.coding.steps import SECOND
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
-from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Days, Floats, Text, Truth, Wholes
+from sfumato.engines.reading import MISSING_TEXT, UNREADABLE, Floats, Moments, Text, Truth, Wholes
+from sfumato.noise.exact import exact
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,10 +43,15 @@ if TYPE_CHECKING:
 __all__ = ["draft"]
 
 MOST_CATEGORIES = 64
-MOST_SINGLE = 32
+#: Numbers are drafted with a code for each value, in steps that make no more codes than this.
+MOST_CODES = 2**20
+#: More decimals than this are those of measurements, not of a way of writing.
+MOST_DECIMALS = 6
+#: Steps of a clock in seconds, the largest first: days, hours, minutes, seconds.
+DAY = 86_400
+CLOCK = (DAY, 3600, 60, 1)
 #: More different words than this among numbers are more than ways to say that there is none.
 MOST_WORDS = 3
-BINS = 16
 #: Texts that occur so often on average are values of something, and not names or keys of rows.
 REPEATS = 10
 
@@ -100,7 +111,7 @@ def _column(name: str, series: pl.Series) -> Column | None:
     coding = (
         _truth(present, policy)
         or _whole(present, policy)
-        or _number(present, policy)
+        or (None if _leading_zeros(present) == 0 else _number(present, policy))
         or _date(present, policy)
         or _category(present, policy)
     )
@@ -108,7 +119,7 @@ def _column(name: str, series: pl.Series) -> Column | None:
         coding = _number_with_words(present) or _open(present, policy)
     if coding is None:
         return None
-    made = ("bins", "decimals", "outside", *(("values",) if coding.is_open else ()))
+    made = ("bins", "outside", *(("values",) if coding.is_open else ()))
     marks = [key for key in coding.to_json() if key not in made]
     return Column(name, coding, tuple(marks))
 
@@ -141,11 +152,37 @@ def _whole(series: pl.Series, missing: str) -> Coding | None:
         return None
     values = wholes.bits.view(np.int64)
     low, high = int(values.min()), int(values.max())
-    if high - low < MOST_SINGLE:
-        return Integers(low=low, high=high, missing=missing)
-    if max(abs(low), abs(high)) >= 2**52:
+    digits = _leading_zeros(series)
+    if digits == 0 or max(abs(low), abs(high)) >= 2**52:
         return None
-    return Numbers.equal(low, high, BINS, decimals=0, missing=missing)
+    if high - low < MOST_CODES:
+        return Integers(low=low, high=high, digits=digits, missing=missing)
+    return _steps(low, high, Fraction(1), missing)
+
+
+def _leading_zeros(series: pl.Series) -> int | None:
+    """Return how many digits all values have if some begin with 0; 0 if they are no numbers.
+
+    Numbers of different lengths, some with a leading zero, are names made of digits.
+    """
+    import polars as pl
+
+    if series.dtype != pl.String:
+        return None
+    text = series.str.strip_chars()
+    if not text.str.contains(r"^[+-]?0\d").any():
+        return None
+    lengths = text.str.len_bytes().unique()
+    return int(lengths[0]) if len(lengths) == 1 and text.str.contains(r"^\d+$").all() else 0
+
+
+def _steps(low: float, high: float, step: Fraction, missing: str) -> Coding:
+    """Return numbers in decimal steps around two bounds, in larger ones where they are too many."""
+    ends = exact(low), exact(high)
+    while (ends[1] - ends[0]) / step >= MOST_CODES:
+        step *= 10
+    first, last = floor(ends[0] / step) * step, ceil(ends[1] / step) * step
+    return Steps(low=first, high=last, step=step, missing=missing)  # type: ignore[arg-type]
 
 
 def _number(series: pl.Series, missing: str) -> Coding | None:
@@ -156,10 +193,19 @@ def _number(series: pl.Series, missing: str) -> Coding | None:
     if low == high:
         high = float(np.nextafter(low, np.inf)) if abs(low) > 1 else low + 1.0
         return Numbers(edges=(low, high), missing=missing)
-    edges = Numbers.equal_edges(low, high, BINS)
-    if any(b <= a for a, b in pairwise(edges)):  # only a few doubles lie in between
-        edges = (low, high)
-    return Numbers(edges=edges, missing=missing)
+    step = Fraction(1, 10 ** _decimals(floats.values))
+    try:
+        return _steps(low, high, step, missing)
+    except ValueError:  # only a few doubles lie in between
+        return Numbers(edges=(low, high), missing=missing)
+
+
+def _decimals(values: NDArray[np.float64]) -> int:
+    """Return with how many decimals all values are written, at most a few."""
+    for decimals in range(MOST_DECIMALS):
+        if (np.rint(values * 10.0**decimals) / 10.0**decimals == values).all():
+            return decimals
+    return MOST_DECIMALS
 
 
 def _number_with_words(series: pl.Series) -> Coding | None:
@@ -180,12 +226,34 @@ def _number_with_words(series: pl.Series) -> Coding | None:
 
 
 def _date(series: pl.Series, missing: str) -> Coding | None:
-    days = Days.read(series)
-    if days.unreadable.any():
+    moments = Moments.read(series)
+    if moments.unreadable.any():
         return None
-    low, high = (EPOCH + timedelta(days=int(end)) for end in (days.values.min(), days.values.max()))
-    bins = None if (high - low).days < MOST_SINGLE else BINS
-    return Dates(low=low, high=high, bins=bins, missing=missing)
+    values = moments.values
+    if (values % (DAY * SECOND)).any():
+        return _time(values, missing)
+    days = values // (DAY * SECOND)
+    low, high = (EPOCH + timedelta(days=int(end)) for end in (days.min(), days.max()))
+    return Dates(low=low, high=high, missing=missing)
+
+
+def _time(values: NDArray[np.int64], missing: str) -> Coding:
+    """Return moments in the largest steps that keep them, or in larger ones if they are many."""
+    low, high = int(values.min()), int(values.max())
+    fit = [step for step in CLOCK if not (values % (step * SECOND)).any()] or [1]
+    step = next(
+        (
+            step
+            for step in CLOCK[::-1]
+            if step >= fit[0] and (high - low) / step / SECOND < MOST_CODES
+        ),
+        DAY,
+    )
+    first, last = (
+        datetime(1970, 1, 1) + timedelta(microseconds=end)
+        for end in (low // (step * SECOND) * step * SECOND, high)
+    )
+    return Times(low=first, high=last.replace(microsecond=0), step=step, missing=missing)
 
 
 def _category(series: pl.Series, missing: str) -> Coding | None:

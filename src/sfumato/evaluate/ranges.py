@@ -27,7 +27,7 @@ from sfumato.evaluate.paired_counts import (
 __all__ = ["RangeError", "RangeErrors", "ordered_columns", "range_errors"]
 
 #: The kinds of columns whose codes are in order.
-ORDERED = ("number", "integer", "date")
+ORDERED = ("number", "integer", "date", "datetime")
 #: Boxes span this many columns at most, and tables of this many cells.
 MOST_WAYS = 3
 MOST_CELLS = 2**22

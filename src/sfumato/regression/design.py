@@ -27,6 +27,7 @@ from sfumato.engines.coding import (
     Integers,
     Numbers,
     Reals,
+    Steps,
 )
 from sfumato.privacy.plan import Size
 
@@ -147,6 +148,9 @@ def _middles(coding: Coding) -> tuple[Floats, float, float]:
     if isinstance(coding, Reals):
         steps = coding.edge(np.arange(coding.proper + 1))
         return (steps[:-1] + steps[1:]) / 2, coding.low, coding.high
+    if isinstance(coding, Steps):
+        values = coding.values(np.arange(coding.proper)).astype(np.float64)
+        return values, float(coding.low), float(coding.high)
     if isinstance(coding, Integers) and coding.bins is None:
         places = float(coding.low) + np.arange(coding.proper, dtype=np.float64)
         return places, float(coding.low), float(coding.high)

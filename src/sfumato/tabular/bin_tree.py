@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,20 +34,38 @@ class CodeTree:
     groups
         The children of each node that has any, for a tree that is declared; `None` for one that
         halves the order.
+    roots
+        Into how many equal stretches the order is cut before anything is asked.
     """
 
     def __init__(
-        self, order: NDArray[np.intp], groups: dict[Node, tuple[Node, ...]] | None = None
+        self,
+        order: NDArray[np.intp],
+        groups: dict[Node, tuple[Node, ...]] | None = None,
+        roots: int = 1,
     ) -> None:
         self.order = order
         self._groups = groups
+        ends = [len(order) * number // roots for number in range(roots + 1)]
+        self.roots: list[Node] = [(a, b) for a, b in pairwise(ends) if a < b]
 
     @classmethod
-    def of(cls, coding: Coding) -> CodeTree:
-        """Return the tree of a coding: its taxonomy, or halves of halves."""
+    def of(cls, coding: Coding, apart: Sequence[int] = (), roots: int = 1) -> CodeTree:
+        """Return the tree of a coding: its taxonomy, or halves of halves of its other codes.
+
+        Parameters
+        ----------
+        coding
+            The coding.
+        apart
+            Codes of numbers or dates that are left out of the tree.
+        roots
+            Into how many equal stretches numbers and dates are cut before anything is asked.
+        """
         if isinstance(coding, Categories) and coding.taxonomy is not None:
             return _taxonomy_tree(coding.taxonomy, coding.values)
-        return cls(np.arange(coding.proper, dtype=np.intp))
+        codes = np.arange(coding.proper, dtype=np.intp)
+        return cls(np.delete(codes, np.asarray(apart, dtype=np.intp)), roots=roots)
 
     @property
     def size(self) -> int:
@@ -64,7 +83,7 @@ class CodeTree:
     def levels(self) -> int:
         """How many splits lead from the root to the deepest single code."""
         if self._groups is None:
-            return (self.size - 1).bit_length()
+            return max(((last - first - 1).bit_length() for first, last in self.roots), default=0)
         return _height(self._groups, (0, self.size))
 
     def children(self, nodes: Nodes) -> tuple[Nodes, NDArray[np.intp]]:
@@ -80,8 +99,9 @@ class CodeTree:
 
     @property
     def root(self) -> Nodes:
-        """The one node of the first level."""
-        return np.array([[0, self.size]], dtype=np.int64)
+        """The nodes of the first level that can be split."""
+        several = [root for root in self.roots if root[1] - root[0] > 1]
+        return np.array(several, dtype=np.int64).reshape(-1, 2)
 
     def descend(self, nodes: Nodes, split: NDArray[np.bool_]) -> tuple[Nodes, NDArray[np.intp]]:
         """Return the children of the nodes that were split, and the place of each one's parent.
@@ -163,8 +183,8 @@ def prune(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> lis
     inner
         The nodes that were split, each after its parent, with their children.
     most
-        Splits are taken back until no more leaves than this are left. The first split is not: a
-        root with more children than this keeps them.
+        Splits are taken back until no more leaves than this are left. The split of a single root
+        is not: one with more children than this keeps them.
 
     Notes
     -----
@@ -172,22 +192,22 @@ def prune(tree: CodeTree, inner: dict[Node, tuple[Node, ...]], most: int) -> lis
     and a chain of chance splits, of which a node without records starts one in four times, ends
     deep.
     """
-    root = (0, tree.size)
+    roots = set(tree.roots)
     parents = {child: node for node, members in inner.items() for child in members}
     depths: dict[Node, int] = {}
     for node in inner:
-        depths[node] = 0 if node == root else depths[parents[node]] + 1
+        depths[node] = 0 if node in roots else depths[parents[node]] + 1
     split = dict(inner)
-    leaves = {root, *parents} - set(split)
+    leaves = {*roots, *parents} - set(split)
     waiting = [(-depths[node], node) for node in split if leaves.issuperset(split[node])]
     heapq.heapify(waiting)
     while len(leaves) > most and waiting:
         _, node = heapq.heappop(waiting)
-        if node == root:
+        if roots == {node}:
             continue
         leaves.difference_update(split.pop(node))
         leaves.add(node)
-        above = parents[node]
-        if leaves.issuperset(split[above]):
+        above = parents.get(node)
+        if above is not None and leaves.issuperset(split[above]):
             heapq.heappush(waiting, (-depths[above], above))
     return sorted(leaves)

@@ -1,7 +1,7 @@
 """A model over merged bins as a model over the declared codes of a table.
 
-The bins are public once they were said. A bin is spread evenly over its codes; everything here is
-post-processing of released figures.
+The bins are public once they were said. A bin is spread evenly over its codes, or as finer noisy
+counts tell; everything here is post-processing of released figures.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Model, Network
-from sfumato.tabular.synthetic import SyntheticTable
+from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
-__all__ = ["BinnedModel", "Bins", "undo_bins"]
+__all__ = ["BinnedModel", "Bins", "Leaves", "repair_leaves", "undo_bins"]
 
+#: Neighbouring leaves of fewer records than this many deviations of their noise share a bin: in a
+#: table with other columns, bins without records would seem to have some.
+SIGNIFICANT = 2.0
 #: The level of a column that was counted in bins: less than 0 is no level of its taxonomy.
 IN_BINS = -1
 
@@ -91,6 +95,144 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False)
+class Leaves:
+    """The finest stretches of one column that were counted, and their noisy counts.
+
+    Parameters
+    ----------
+    label
+        The name of the counts in the transcript.
+    leaves
+        The leaf of each code, reserved codes included; leaves are numbered by their first codes.
+    proper
+        How many codes stand for declared values.
+    counts
+        The noisy count of each leaf, repaired.
+    deviation
+        The standard deviation of its noise.
+    """
+
+    label: str
+    leaves: NDArray[np.intp]
+    proper: int
+    counts: NDArray[np.float64]
+    deviation: float
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.intp]:
+        """The first code of each leaf."""
+        return np.unique(self.leaves, return_index=True)[1]
+
+    def join(self, most: int) -> Bins:
+        """Return at most so many bins, each made of neighbouring leaves, and shares within them.
+
+        Parameters
+        ----------
+        most
+            The most bins of declared values. Reserved codes keep bins of their own.
+
+        Notes
+        -----
+        Two neighbours are joined first that have few records, and lie close together: within a bin
+        noise moves records by the distance of its leaves, which means feel.
+        """
+        number = len(self.counts) - (len(self.leaves) - self.proper)
+        widths = np.bincount(self.leaves)
+        middles = self._firsts[:number] + (widths[:number] - 1) / 2
+        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most)
+        # Every reserved code is a leaf and a bin of its own.
+        bins += [[leaf] for leaf in range(number, len(self.counts))]
+        groups = np.repeat(np.arange(len(bins)), [len(bin_) for bin_ in bins])[self.leaves]
+        weights = self.counts[self.leaves] * _slopes(self.leaves, self.counts, widths, number)
+        return Bins(groups, self.proper, weights)
+
+    def counts_of(self, bins: Bins) -> tuple[NDArray[np.float64], float]:
+        """Return the noisy count of each bin, and the typical deviation of its noise."""
+        counts: NDArray[np.float64] = np.zeros(bins.size)
+        np.add.at(counts, bins.groups[self._firsts], self.counts)
+        return counts, self.deviation * float(np.sqrt(len(self.counts) / bins.size))
+
+
+def repair_leaves(noisy: NDArray[np.int64], total: float, deviation: float) -> NDArray[np.float64]:
+    """Return counts of leaves that are not negative, of about a number of rows in all.
+
+    Parameters
+    ----------
+    noisy
+        The noisy counts.
+    total
+        The number of rows, public or noisy.
+    deviation
+        The standard deviation of the noise.
+
+    Notes
+    -----
+    What is left of counts that may be nothing but noise after a projection is positive on average,
+    and in a long tail a few rows move the mean. They are shrunk by x/(x + deviation).
+    """
+    counts = project_simplex(np.clip(noisy, -(2.0**40), 2.0**40), total)
+    rare = counts < SIGNIFICANT * deviation
+    counts[rare] *= counts[rare] / (counts[rare] + deviation)
+    left = float(counts.sum())
+    return counts * (total / left) if left > 0 else counts
+
+
+def _join_neighbours(
+    counts: NDArray[np.float64], middles: NDArray[np.float64], deviation: float, most: int
+) -> list[list[int]]:
+    """Join leaves until there are no more than `most` bins; each is a list of leaves."""
+    total = max(float(counts.sum()), 1e-9)
+    centre = float(counts @ middles) / total
+    spread = max(float(np.sqrt(counts @ (middles - centre) ** 2 / total)), 1e-9)
+    few = counts < SIGNIFICANT * deviation
+    bins: list[list[int]] = []
+    for leaf, rare in enumerate(few):
+        if rare and leaf and few[leaf - 1]:
+            bins[-1].append(leaf)
+        else:
+            bins.append([leaf])
+    held = [float(counts[bin_].sum()) for bin_ in bins]
+    at = [float(middles[bin_].mean()) for bin_ in bins]
+    while len(bins) > most:
+        rows = np.array(held)
+        lost = rows[:-1] + rows[1:] + deviation * np.diff(at) / spread
+        first = int(np.argmin(lost))
+        bins[first] += bins.pop(first + 1)
+        held[first] += held.pop(first + 1)
+        at[first] = float(middles[bins[first]].mean())
+        at.pop(first + 1)
+    return bins
+
+
+def _slopes(
+    leaves: NDArray[np.intp],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.int64],
+    number: int,
+) -> NDArray[np.float64]:
+    """Return how each leaf is spread over its codes: shares that rise or fall to its neighbours.
+
+    At either end of a leaf its density is the geometric mean of its own and of its neighbour's, and
+    in between it is linear. A neighbour of a single code may be a spike, and tells nothing.
+    """
+    density = counts[:number] / widths[:number]
+    usable = (widths[:number] > 1) & (density > 0)
+    ratio = np.ones((2, len(counts)))
+    pair = usable[:-1] & usable[1:]
+    rise = np.ones(number - 1)
+    np.divide(density[1:], density[:-1], out=rise, where=pair)
+    ratio[1, : number - 1], ratio[0, 1:number] = np.sqrt(rise), 1 / np.sqrt(rise)
+    # How far into its leaf each code lies, from 0 to 1.
+    order = np.argsort(leaves, kind="stable")
+    place = np.empty(len(leaves))
+    starts = np.cumsum(widths) - widths
+    place[order] = (np.arange(len(leaves)) - starts[leaves[order]] + 0.5) / widths[leaves[order]]
+    shape: NDArray[np.float64] = ratio[0][leaves] * (1 - place) + ratio[1][leaves] * place
+    slopes: NDArray[np.float64] = shape / np.bincount(leaves, shape)[leaves]
+    return slopes
+
+
+@dataclass(frozen=True, eq=False)
 class BinnedModel:
     """A distribution over declared codes, made of one over bins.
 
@@ -150,7 +292,11 @@ class BinnedModel:
 
 
 def undo_bins(
-    release: SyntheticTable, public: TablePublic, bins: Mapping[int, Bins], note: str
+    release: SyntheticTable,
+    public: TablePublic,
+    bins: Mapping[int, Bins],
+    note: str,
+    leaves: Mapping[int, Leaves] | None = None,
 ) -> SyntheticTable:
     """Return a release over bins as one in the custodian's own columns.
 
@@ -164,9 +310,15 @@ def undo_bins(
         The bins of each column that has any.
     note
         A sentence about them.
+    leaves
+        The finer counts of columns that have any.
     """
     model = BinnedModel(release.model, bins)
     tables = [
+        NoisyTable(fine.label, (column,), (IN_BINS,), len(fine.counts), fine.deviation)
+        for column, fine in (leaves or {}).items()
+    ]
+    tables += [
         replace(table, levels=model.levels(table.columns, table.levels)) for table in release.tables
     ]
     return SyntheticTable(public, model, release.total, tables, (*release.notes, note))

@@ -2,15 +2,18 @@
 
 A method that counts number columns in tables needs few bins, at the right places. Here a small
 share of its budget finds them; from then on they are public, and the method goes its usual way
-over a table of fewer codes. Which columns get bins follows from the schema alone. This module may
-never let the data decide more than where the bins are (docs/proofs/binning.md).
+over a table of fewer codes. By default stretches are split further than the method can use, down
+to single values that many records share, and are counted once: neighbours are joined to bins, and
+within a bin synthetic values follow the finer counts. Which columns get bins follows from the
+schema alone. This module may never let the data decide more than where the bins are
+(docs/proofs/binning.md).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log
 from typing import Any
@@ -19,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
-from sfumato.data.table_queries import Marginal, View, see_through
+from sfumato.data.table_queries import Marginal, Seen, View, see_through
 from sfumato.engines.coding import Categories, Coding, Integers
 from sfumato.mechanisms.choose import Choose, choose_within
-from sfumato.mechanisms.count_noise import ask_counts
+from sfumato.mechanisms.count_noise import ask_counts, count_noise, margin
 from sfumato.mechanisms.privtree import TreeSplits, grow_tree
 from sfumato.mechanisms.quantile import quantile_sensitivity
 from sfumato.privacy.budget import Budget
@@ -32,17 +35,23 @@ from sfumato.privacy.parameters import SHARE, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.bin_tree import CodeTree, Node, prune
-from sfumato.tabular.binned_model import Bins, undo_bins
+from sfumato.tabular.binned_model import Bins, Leaves, repair_leaves, undo_bins
 from sfumato.tabular.counting_method import TableMethod, rows_about
 from sfumato.tabular.queries import CodeCounts, CodeNodes, CutScores
 from sfumato.tabular.synthetic import SyntheticTable
 
-__all__ = ["BinningMethod"]
+__all__ = ["BinnedPublic", "BinningMethod"]
 
 #: Columns of no more codes than this are left as they are declared.
 FEW_CODES = 32
 #: How many bins there are: by width or quantiles; and at most along a tree.
 BINS, MOST_BINS = 16, 32
+#: The share of the budget for bins, unless it is given; with finer counts each column adds to it.
+BINS_SHARE = Fraction(1, 10)
+#: With k columns in finer counts, k/(k + this) of the budget is spent on them, and at most so much.
+COLUMNS_BESIDE, MOST_SHARE = 10, Fraction(2, 5)
+#: Where bins may come from.
+BINNERS = ("auto", "declared", "uniform", "quantile", "privtree")
 #: More columns than this are not listed in a sentence.
 MOST_NAMED = 6
 
@@ -55,9 +64,15 @@ class BinnedPublic(TablePublic):
     ----------
     left
         The share of a method's budget that is left once the bins are found.
+    known
+        The noisy counts of bins that are known before the method begins, by column, and the
+        standard deviation of their noise.
     """
 
     left: Fraction
+    known: Mapping[int, tuple[NDArray[np.float64], float]] = field(
+        default_factory=dict, compare=False
+    )
 
     @classmethod
     def seen(cls, public: TablePublic, numbers: Mapping[int, int], left: Fraction) -> BinnedPublic:
@@ -89,6 +104,18 @@ class BinnedPublic(TablePublic):
         )
 
 
+def combine_known(
+    public: TablePublic, column: int, counts: NDArray[np.float64], deviation: float
+) -> NDArray[np.float64]:
+    """Return the mean of a column's noisy counts and of those known before, by their variances."""
+    known = public.known.get(column) if isinstance(public, BinnedPublic) else None
+    if known is None:
+        return counts
+    # A huge epsilon leaves no noise at all.
+    weights = [1 / max(spread, 1e-6) ** 2 for spread in (deviation, known[1])]
+    return np.average([counts, known[0]], axis=0, weights=weights)
+
+
 def _bin_coding(coding: Coding, number: int) -> Coding:
     """Return a coding of so many bins, which keeps the reserved codes of another."""
     if isinstance(coding, Categories):
@@ -104,14 +131,17 @@ class BinningMethod(TableMethod[SyntheticTable]):
     Parameters
     ----------
     binner
-        Where bins come from, for columns of numbers or dates with more than 32 values.
-        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
-        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
-        records are halved repeatedly; categories are grouped along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values. `"auto"`:
+        ranges with many records are halved repeatedly, down to single values, and counted; the
+        tables of several columns use at most 32 bins of them, and synthetic values follow the finer
+        counts within a bin. `"declared"`: from the schema. `"uniform"`: bins of equal width, at no
+        privacy loss. `"quantile"`: bins with about equal numbers of records. `"privtree"`: halved
+        repeatedly, without finer counts; categories are grouped along their taxonomy.
     bins
-        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+        Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for choosing the bins of all columns.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
@@ -119,9 +149,9 @@ class BinningMethod(TableMethod[SyntheticTable]):
     bins maps one record to one record (docs/proofs/binning.md).
     """
 
-    binner: str = parameter(OneOf(("declared", "uniform", "quantile", "privtree")), "declared")
+    binner: str = parameter(OneOf(BINNERS), "auto")
     bins: int | None = parameter(OrNone(Whole(2, 4096)), None)
-    bins_share: Number = parameter(SHARE, Fraction(1, 10))
+    bins_share: Number | None = parameter(OrNone(SHARE), None)
 
     @abstractmethod
     def _plan_table(self, public: TablePublic) -> Plan:
@@ -141,58 +171,79 @@ class BinningMethod(TableMethod[SyntheticTable]):
         return {
             number: column.coding
             for number, column in enumerate(public.schema.columns)
-            if self.binner != "declared" and self._splits(column.coding)
+            if self._binner != "declared" and self._splits(column.coding)
         }
+
+    @property
+    def _binner(self) -> str:
+        """Where bins come from; a method whose columns stay as declared says so here."""
+        return self.binner
 
     def _splits(self, coding: Coding) -> bool:
         """Tell whether a column of a coding gets bins."""
         if isinstance(coding, Categories):
-            ordered = self.binner == "privtree" and coding.taxonomy is not None
+            ordered = self._binner == "privtree" and coding.taxonomy is not None
         else:
-            ordered = coding.kind in ("number", "integer", "date")
-        fewer = self.binner == "privtree" or coding.proper > self.most_bins
+            ordered = coding.kind in ORDERED
+        fewer = self._splits_trees or coding.proper > self.most_bins
         return ordered and fewer and coding.proper > FEW_CODES
 
     @property
     def most_bins(self) -> int:
         """The most bins of a column."""
-        return self.bins or (MOST_BINS if self.binner == "privtree" else BINS)
+        return self.bins or (MOST_BINS if self._splits_trees else BINS)
+
+    @property
+    def _splits_trees(self) -> bool:
+        """Whether bins are found along trees."""
+        return self._binner in ("auto", "privtree")
 
     def _left(self, public: TablePublic) -> Fraction:
         """Return the share of the budget that is left once the bins are found."""
-        free = self.binner in ("declared", "uniform") or not self.columns_to_bin(public)
-        return Fraction(1) if free else 1 - Fraction(self.bins_share)
+        number = len(self.columns_to_bin(public))
+        if number == 0 or self._binner in ("declared", "uniform"):
+            return Fraction(1)
+        if self.bins_share is not None:
+            return 1 - Fraction(self.bins_share)
+        counted = min(Fraction(number, number + COLUMNS_BESIDE), MOST_SHARE)
+        return 1 - (counted if self._binner == "auto" else BINS_SHARE)
+
+    def about(self, public: TablePublic) -> TablePublic:
+        """Return what will be public once the bins are, with as many of them as there may be."""
+        codings = self.columns_to_bin(public)
+        numbers = {c: min(self.most_bins, coding.proper) for c, coding in codings.items()}
+        return BinnedPublic.seen(public, numbers, self._left(public)) if codings else public
 
     def program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         """Ask for the bins, and then for the table as it is seen through them."""
         codings, left = self.columns_to_bin(public), self._left(public)
         if not codings:
             return (yield from self._table_program(public, budget))
-        found = yield from choose_bins(
-            budget.take(1 - left, "bins") if left < 1 else budget,
-            self.binner,
-            codings,
-            public.columns,
-            self.most_bins,
-            public.rows,
-        )
+        paid = budget.take(1 - left, "bins") if left < 1 else budget
+        leaves: dict[int, Leaves] = {}
+        if self._binner == "auto":
+            leaves = yield from count_leaves(paid, codings, public.columns, public.rows)
+            found = {column: fine.join(self.most_bins) for column, fine in leaves.items()}
+        else:
+            found = yield from choose_bins(
+                paid, self._binner, codings, public.columns, self.most_bins, public.rows
+            )
         rest = budget.take(left, "table") if left < 1 else budget
         view = View(
             tuple((c, found[c].groups if c in found else None) for c in range(len(public.sizes)))
         )
-        release = yield from see_through(view, self._table_program(self._seen(public, found), rest))
-        return undo_bins(release, public, found, self._bins_words(public, found))
-
-    def _seen(self, public: TablePublic, found: Mapping[int, Bins]) -> BinnedPublic:
-        """Return what is public once the bins are."""
         numbers = {column: bins.number for column, bins in found.items()}
-        return BinnedPublic.seen(public, numbers, self._left(public))
+        known = {column: fine.counts_of(found[column]) for column, fine in leaves.items()}
+        seen = replace(BinnedPublic.seen(public, numbers, left), known=known)
+        release = yield from see_through(view, self._table_program(seen, rest))
+        return undo_bins(release, public, found, self._bins_words(public, found), leaves)
 
     def _bins_words(self, public: TablePublic, found: Mapping[int, Bins]) -> str:
         """Say in how many bins columns were counted."""
         how = {"uniform": "equal width", "quantile": "about equally many rows each"}.get(
-            self.binner, "widths that follow the rows"
+            self._binner, "widths that follow the rows"
         )
+        within = "follow finer counts" if self._binner == "auto" else "are spread evenly"
         named = [
             f"{public.columns[column]} in {bins.number} of {bins.proper:,}"
             for column, bins in found.items()
@@ -200,8 +251,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
         more = len(named) - MOST_NAMED
         tail = f", and {more} more column{'s' * (more != 1)}" if more > 0 else ""
         return (
-            f"Columns of many values were counted in bins of {how}, within which rows are spread "
-            f"evenly: {', '.join(named[:MOST_NAMED])}{tail}."
+            f"Columns of many values were counted in bins of {how}, within which rows {within}: "
+            f"{', '.join(named[:MOST_NAMED])}{tail}."
         )
 
     def plan(self, public: TablePublic) -> Plan:
@@ -210,17 +261,55 @@ class BinningMethod(TableMethod[SyntheticTable]):
         codings, left = self.columns_to_bin(public), self._left(public)
         if not codings:
             return self._plan_table(public)
-        numbers = {c: min(self.most_bins, coding.proper) for c, coding in codings.items()}
-        plan = self._plan_table(BinnedPublic.seen(public, numbers, left))
+        plan = self._plan_table(self.about(public))
         steps = tuple(replace(step, loss=step.loss.share(left)) for step in plan.steps)
-        if left < 1:
+        if self._binner == "auto":
+            steps = (*self._leaves_steps(public, codings, left), *steps)
+        elif left < 1:
             steps = (self._bins_step(public, codings, left), *steps)
         named = _list_names([public.columns[column] for column in codings])
+        within = "follow finer counts" if self._binner == "auto" else "are spread evenly"
         note = (
             f"{named}: at most {self.most_bins} bins per column, and errors are those for so "
-            "many; fewer bins mean less noise, and within a bin rows are spread evenly."
+            f"many; fewer bins mean less noise, and within a bin rows {within}."
         )
         return replace(plan, steps=steps, notes=(note, *plan.notes))
+
+    def _leaves_steps(
+        self, public: TablePublic, codings: Mapping[int, Coding], left: Fraction
+    ) -> tuple[PlanStep, PlanStep]:
+        """Return the lines about the splits of columns and about the counts of their leaves."""
+        limit, relation = self.record_budget(public)
+        rows_part = ROWS_SHARE if public.rows is None else Fraction(0)
+        each = limit.share((1 - left) * (1 - rows_part) / len(codings))
+        threshold = (rows_about(public) or 0) // LEAVES
+        trees = [CodeTree.of(coding, coding.landmarks, ROOTS) for coding in codings.values()]
+        splits = each.share(SPLITS_SHARE)
+        lost = max(
+            float(tree_splits(tree, threshold, splits, relation).decay) * tree.levels
+            for tree in trees
+        )
+        counts = count_noise((1,), each.share(1 - SPLITS_SHARE), relation)
+        columns = f"{len(codings)} column{'s' * (len(codings) != 1)}"
+        smallest = threshold + lost
+        spread = counts.standard_deviation
+        paid = self.working_loss().share(1 - left)
+        return (
+            PlanStep(
+                what=f"where {columns} of many values are split",
+                loss=paid.share(rows_part + (1 - rows_part) * SPLITS_SHARE),
+                noise="private splits",
+                error=f"a value of more than about {smallest:,.4g} rows is found",
+                figures={"margin": smallest},
+            ),
+            PlanStep(
+                what=f"counts of the parts of {columns}",
+                loss=paid.share((1 - rows_part) * (1 - SPLITS_SHARE)),
+                noise=f"each ± {spread:,.4g} (1 s.d.)",
+                error=f"± {margin(counts):,.4g} per part",
+                figures={"margin": margin(counts), "standard_deviation": spread},
+            ),
+        )
 
     def _bins_step(
         self, public: TablePublic, codings: Mapping[int, Coding], left: Fraction
@@ -234,23 +323,23 @@ class BinningMethod(TableMethod[SyntheticTable]):
                 each = each.share(1 - ROWS_SHARE)
             threshold = (rows_about(public) or 0) // self.most_bins
             trees = [CodeTree.of(coding) for coding in codings.values()]
-            off = max(float(tree_splits(t, threshold, each, relation).decay) for t in trees)
-            error = f"bins of fewer than about {threshold + off:,.4g} rows stay whole"
-            noise, margin = "private splits", threshold + off
+            lost = max(float(tree_splits(t, threshold, each, relation).decay) for t in trees)
+            off = threshold + lost
+            noise, error = "private splits", f"bins of fewer than about {off:,.4g} rows stay whole"
         else:
             part = Part(0, max(coding.proper for coding in codings.values()), self.most_bins)
             level = each.share(Fraction(1, cut_levels(self.most_bins)))
             choice = cut_choice(part, level.per_unit(2) if public.rows is not None else level)
             # P(a cut falls short by t) ≤ places · exp(−rate·t), solved for 1/20.
-            margin = log(20 * choice.candidates) / float(choice.rate) / part.quantile.denominator
+            off = log(20 * choice.candidates) / float(choice.rate) / part.quantile.denominator
             noise = f"{cut_levels(self.most_bins)} rounds of private choices"
-            error = f"each cut at most {margin:,.4g} rows off, 19 times in 20"
+            error = f"each cut at most {off:,.4g} rows off, 19 times in 20"
         return PlanStep(
             what=what,
             loss=self.working_loss().share(1 - left),
             noise=noise,
             error=error,
-            figures={"margin": margin},
+            figures={"margin": off},
         )
 
 
@@ -267,8 +356,18 @@ def _list_names(names: list[str]) -> str:
 # Nothing but the answers of primitives decides a bin (docs/proofs/binning.md).
 
 
+#: The kinds of columns whose codes have an order.
+ORDERED = ("number", "integer", "date", "datetime")
 #: What the number of rows takes of the bins' share, where it is private and sets the threshold.
 ROWS_SHARE = Fraction(1, 20)
+#: Of what finer counts cost, this share finds the leaves; the rest counts them.
+SPLITS_SHARE = Fraction(1, 4)
+#: A column is cut into this many parts of equal width before anything is asked about it.
+ROOTS = 8
+#: A leaf with more than this part of all rows is worth a split.
+LEAVES = 256
+#: The most leaves of a column.
+MOST_LEAVES = 1024
 #: Noisy numbers of rows are cut to this: far above any table, far below what overflows.
 LARGEST = 2**40
 
@@ -351,12 +450,8 @@ def choose_bins(
     left, threshold = Fraction(1), 0
     labels, counted = labels_of(names), CodeCounts(tuple(codings))
     if binner == "privtree":
-        if rows is None:
-            part = budget.take(ROWS_SHARE, labels[-1])
-            told = yield ask_counts(part, Marginal(()), (1,), label=labels[-1])
-            rows = int(told[0])
-            left -= ROWS_SHARE
-        threshold = min(max(rows, 0), LARGEST) // most
+        rows, left = yield from _count_rows(budget, rows, labels[-1])
+        threshold = rows // most
     for column, coding in codings.items():
         if binner == "uniform":
             groups = np.arange(coding.proper) * min(most, coding.proper) // coding.proper
@@ -373,6 +468,75 @@ def choose_bins(
             groups = tree.group_codes(leaves)
         found[column] = _with_reserved(coding, groups)
     return found
+
+
+def _count_rows(budget: Budget, rows: int | None, label: str) -> Program[tuple[int, Fraction]]:
+    """Return the number of rows, asked for where it is private, and the share that is left."""
+    left = Fraction(1)
+    if rows is None:
+        part = budget.take(ROWS_SHARE, label)
+        told = yield ask_counts(part, Marginal(()), (1,), label=label)
+        rows, left = int(told[0]), 1 - ROWS_SHARE
+    return min(max(rows, 0), LARGEST), left
+
+
+def count_leaves(
+    budget: Budget, codings: dict[int, Coding], names: Sequence[str], rows: int | None
+) -> Program[dict[int, Leaves]]:
+    """Split columns down to single values with many records, and count what they are split into.
+
+    Parameters
+    ----------
+    budget
+        The slice of all columns together.
+    codings
+        The coding of each column, by its number.
+    names
+        The names of all columns.
+    rows
+        The number of rows where it is public.
+    """
+    labels, counted = labels_of(names), CodeCounts(tuple(codings))
+    rows, left = yield from _count_rows(budget, rows, labels[-1])
+    parts = {c: budget.take(left / len(codings), labels[c]) for c in codings}
+    leaves: dict[int, NDArray[np.intp]] = {}
+    for column, coding in codings.items():
+        tree = CodeTree.of(coding, coding.landmarks, ROOTS)
+        paid = parts[column].take(SPLITS_SHARE, "splits")
+        splits = tree_splits(tree, rows // LEAVES, paid.limit, paid.relation)
+        root = CodeNodes.root(counted, column, tree)
+        levels = yield from grow_tree(paid, root, splits, labels[column])
+        found = prune(tree, tree.inner(levels), MOST_LEAVES)
+        leaves[column] = _number_leaves(coding, tree, found)
+    view = View(tuple(leaves.items()))
+    counts = {c: parts[c].take(1 - SPLITS_SHARE, "counts") for c in codings}
+    noises = {
+        c: count_noise((int(leaves[c].max()) + 1,), paid.limit, paid.relation)
+        for c, paid in counts.items()
+    }
+    told = yield [
+        Ask(counts[c], noises[c], Seen(view, Marginal((place,))), f"{labels[c]}, counts")
+        for place, c in enumerate(codings)
+    ]
+    return {
+        c: Leaves(
+            label=f"{labels[c]}, counts",
+            leaves=leaves[c],
+            proper=codings[c].proper,
+            counts=repair_leaves(noisy, float(rows), noises[c].standard_deviation),
+            deviation=noises[c].standard_deviation,
+        )
+        for c, noisy in zip(codings, told, strict=True)
+    }
+
+
+def _number_leaves(coding: Coding, tree: CodeTree, found: Sequence[Node]) -> NDArray[np.intp]:
+    """Return the leaf of each code, numbered by their first codes; landmarks have their own."""
+    leaves = np.arange(coding.size, dtype=np.intp)
+    for first, last in found:
+        codes = tree.order[first:last]
+        leaves[codes] = codes[0]
+    return np.unique(leaves, return_inverse=True)[1].astype(np.intp)
 
 
 def _cut(

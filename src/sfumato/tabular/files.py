@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DECIMALS", "codebook", "csv", "free_name", "values_of"]
 
+#: The codes of a column with more than this are not listed one by one.
+MOST_LISTED = 4096
 #: Published counts are rounded to this many decimals, far below the noise.
 DECIMALS = 3
 
@@ -50,12 +52,18 @@ def csv(frame: pl.DataFrame, decimals: int | None = None) -> bytes:
 
 
 def codebook(public: TablePublic) -> bytes:
-    """Return what every code of every column stands for, as CSV."""
+    """Return what every code of every column stands for, as CSV.
+
+    Of a column with very many codes the first and the last declared value are listed, and what
+    stands for others.
+    """
     import polars as pl
 
     rows = [
-        (name, code, label)
-        for name in public.columns
-        for code, label in enumerate(public.labels(name))
+        (column.name, code, column.coding.label(code) if code < proper else reserved[code - proper])
+        for column in public.schema.columns
+        for proper, reserved in [(column.coding.proper, column.coding.reserved_labels)]
+        for code in range(column.size)
+        if column.size <= MOST_LISTED or code in (0, proper - 1) or code >= proper
     ]
     return csv(pl.DataFrame(rows, schema=["column", "code", "value"], orient="row"))

@@ -97,6 +97,13 @@ def one_way_counts(
     )
 
 
+def _average(items: Sequence[Measured]) -> NDArray[np.float64]:
+    """Return the mean of noisy tables of the same cells, weighted by their precisions."""
+    # A huge epsilon leaves no noise at all.
+    weights = [1 / max(item.deviation, 1e-6) ** 2 for item in items]
+    return np.average([item.values for item in items], axis=0, weights=weights)
+
+
 class GrowingModel:
     """The public state of a release in the making.
 
@@ -157,6 +164,11 @@ class GrowingModel:
         for count, values in zip(counts, answers, strict=True):
             self.learn(count, values)
 
+    def take_in(self, known: Mapping[int, tuple[NDArray[np.float64], float]]) -> None:
+        """Take in noisy counts of single columns that are known already, with their deviations."""
+        for column, (counts, deviation) in known.items():
+            self.measured.append(Measured((column,), counts, deviation))
+
     def learn(self, asked: Count, values: NDArray[np.int64]) -> None:
         """Take in a noisy table."""
         deviation = asked.noise.standard_deviation
@@ -176,13 +188,19 @@ class GrowingModel:
 
     def one_way(self) -> dict[int, NDArray[np.float64]]:
         """Return how many rows each value of each measured column has, none of them negative."""
-        return {item.columns[0]: project_simplex(item.values, self.total) for item in self.measured}
+        tables: dict[int, list[Measured]] = {}
+        for item in self.measured:
+            tables.setdefault(item.columns[0], []).append(item)
+        return {
+            column: project_simplex(_average(items), self.total) for column, items in tables.items()
+        }
 
     def coarsen(self, bins: Mapping[int, Bins]) -> GrowingModel:
         """Return the state of the same measurements over columns whose values are merged."""
         inside = GrowingModel(self.public, self.limit, self.relation, bins)
         inside._rows = list(self._rows)
-        for item, table in zip(self.measured, self.tables, strict=True):
+        inside.tables = list(self.tables)
+        for item in self.measured:
             (column,) = item.columns
             if column in bins:
                 merged = bins[column]
@@ -191,7 +209,6 @@ class GrowingModel:
                 deviation = item.deviation * sqrt(len(merged.groups) / merged.size)
                 item = Measured(item.columns, values, deviation)
             inside.measured.append(item)
-            inside.tables.append(table)
         return inside
 
     def _refit(self) -> None:

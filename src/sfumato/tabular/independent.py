@@ -16,7 +16,7 @@ from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
-from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.binning import BinningMethod, combine_known
 from sfumato.tabular.counting_method import count_step
 from sfumato.tabular.noisy_tables import common_total, relative_variances
 from sfumato.tabular.one_way import columns_to_count, require_countable, shares_by_size
@@ -42,14 +42,17 @@ class Independent(BinningMethod):
         How negative counts are removed. `"project"`: by the closest non-negative histogram.
         `"clip"`: counts are clipped and rescaled, as often published.
     binner
-        Where bins come from, for columns of numbers or dates with more than 32 values.
-        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
-        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
-        records are halved repeatedly; categories are grouped along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values. `"auto"`:
+        ranges with many records are halved repeatedly, down to single values, and counted; the
+        tables of several columns use at most 32 bins of them, and synthetic values follow the finer
+        counts within a bin. `"declared"`: from the schema. `"uniform"`: bins of equal width, at no
+        privacy loss. `"quantile"`: bins with about equal numbers of records. `"privtree"`: halved
+        repeatedly, without finer counts; categories are grouped along their taxonomy.
     bins
-        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+        Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for choosing the bins of all columns.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
@@ -65,7 +68,7 @@ class Independent(BinningMethod):
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
         super().check(public)
-        require_countable(public)
+        require_countable(self.about(public))
 
     def counted_columns(self, public: TablePublic) -> tuple[int, ...]:
         """Return the columns that are counted: those with more than one value, or the first."""
@@ -114,7 +117,10 @@ class Independent(BinningMethod):
             for part, noise, column, name in zip(slices, noises, columns, names, strict=True)
         ]
         yield FINISH
-        counts = [noisy.astype(np.float64) for noisy in told]
+        counts = [
+            combine_known(public, column, noisy.astype(np.float64), noise.standard_deviation)
+            for column, noisy, noise in zip(columns, told, noises, strict=True)
+        ]
         if public.rows is None:
             total = common_total(counts, relative_variances(noises))
         else:

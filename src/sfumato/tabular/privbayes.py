@@ -96,14 +96,17 @@ class PrivBayes(BinningMethod):
     accept_unproven
         Must be true for the published variant under add/remove, where it is not private.
     binner
-        Where bins come from, for columns of numbers or dates with more than 32 values.
-        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
-        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
-        records are halved repeatedly; categories are grouped along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values. `"auto"`:
+        ranges with many records are halved repeatedly, down to single values, and counted; the
+        tables of several columns use at most 32 bins of them, and synthetic values follow the finer
+        counts within a bin. `"declared"`: from the schema. `"uniform"`: bins of equal width, at no
+        privacy loss. `"quantile"`: bins with about equal numbers of records. `"privtree"`: halved
+        repeatedly, without finer counts; categories are grouped along their taxonomy.
     bins
-        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+        Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for choosing the bins of all columns.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
@@ -147,7 +150,7 @@ class PrivBayes(BinningMethod):
                 f"the published variant fixes {', '.join(pinned)}; leave {given[0]} out, or use "
                 "variant='proved'"
             )
-        if self.published and self.binner != "declared":
+        if self.published and self.binner not in ("auto", "declared"):
             raise ValueError(
                 "the published variant uses columns as declared; leave binner out, or use "
                 "variant='proved'"
@@ -159,6 +162,10 @@ class PrivBayes(BinningMethod):
     def published(self) -> bool:
         """Whether this is the variant of the thesis."""
         return self.variant == "published"
+
+    @property
+    def _binner(self) -> str:
+        return "declared" if self.published else self.binner
 
     def guarantee(self, public: TablePublic) -> Guarantee:
         """Return the promise; the published variant has none under add/remove."""
@@ -183,7 +190,7 @@ class PrivBayes(BinningMethod):
                 f"{float(self.network_part):.4g} and the number of rows "
                 f"{float(self.rows_share):.4g}; choose a smaller one"
             )
-        columns = self.columns(public)
+        columns = self.columns(self.about(public))
         if not columns.binary and self.degree is not None:
             raise ValueError(
                 "degree is for binary columns; give cells instead, or encoding='binary' or 'gray'"

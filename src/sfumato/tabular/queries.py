@@ -266,8 +266,8 @@ class CodeNodes(FrontierQuery):
 
     @classmethod
     def root(cls, counted: CodeCounts, column: int, tree: CodeTree) -> CodeNodes:
-        """Return the query for the root of a tree."""
-        return cls(counted, column, tree, tree.root, np.zeros(1, dtype=np.intp))
+        """Return the query for the roots of a tree."""
+        return cls(counted, column, tree, tree.root, np.zeros(len(tree.root), dtype=np.intp))
 
     @property
     def parents(self) -> NDArray[np.intp]:

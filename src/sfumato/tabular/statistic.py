@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.table import Table, TablePublic
 from sfumato.data.table_queries import Accepted, Marginal
-from sfumato.engines.coding import Integers, Numbers
+from sfumato.engines.coding import Integers, Numbers, Steps
 from sfumato.mechanisms.expression.fixed import FixedStatistic
 from sfumato.mechanisms.expression.method import FormulaMethod
 from sfumato.mechanisms.expression.reading import Argument, Vocabulary
@@ -238,6 +238,9 @@ def _numbers(public: TablePublic, column: str) -> tuple[NDArray[np.int64], Fract
         bins = coding.proper
         starts = [coding.low + i * count // bins for i in range(bins + 1)]
         middles = [Fraction(a + b - 1, 2) for a, b in pairwise(starts)]
+    elif isinstance(coding, Steps):
+        values = coding.values(np.arange(coding.proper)).tolist()
+        middles = [Fraction(repr(value)) for value in values]
     elif isinstance(coding, Numbers):
         edges = [Fraction(repr(edge)) for edge in coding.edges]
         middles = [(a + b) / 2 for a, b in pairwise(edges)]

@@ -18,7 +18,7 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.privacy.progress import track
 from sfumato.tabular.allocation import Rounds, plan_rounds, plan_shares
-from sfumato.tabular.binning import BinningMethod
+from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.coarsening import Coarsening
 from sfumato.tabular.counting_method import rows_about
@@ -83,14 +83,17 @@ class Synthesizer(BinningMethod):
         The column that matters most, such as the one that will be predicted: tables that hold it
         are preferred.
     binner
-        Where bins come from, for columns of numbers or dates with more than 32 values.
-        `"declared"`: from the schema. `"uniform"`: bins of equal width, at no privacy loss.
-        `"quantile"`: bins with about equal numbers of records. `"privtree"`: ranges with many
-        records are halved repeatedly; categories are grouped along their taxonomy.
+        Where bins come from, for columns of numbers or dates with more than 32 values. `"auto"`:
+        ranges with many records are halved repeatedly, down to single values, and counted; the
+        tables of several columns use at most 32 bins of them, and synthetic values follow the finer
+        counts within a bin. `"declared"`: from the schema. `"uniform"`: bins of equal width, at no
+        privacy loss. `"quantile"`: bins with about equal numbers of records. `"privtree"`: halved
+        repeatedly, without finer counts; categories are grouped along their taxonomy.
     bins
-        Number of bins per column, 16 by default; for `"privtree"` the maximum, 32 by default.
+        Maximum number of bins per column, 32 by default; 16 for `"uniform"` and `"quantile"`.
     bins_share
-        Share of the budget for choosing the bins of all columns.
+        Share of the budget for the bins of all columns. Default: for k such columns with `"auto"`
+        k/(k + 10), at most 2/5; with `"quantile"` and `"privtree"` 1/10.
 
     Notes
     -----
@@ -115,6 +118,8 @@ class Synthesizer(BinningMethod):
     def _table_program(self, public: TablePublic, budget: Budget) -> Program[SyntheticTable]:
         limit, relation = self.record_budget(public)
         growing, left = GrowingModel(public, limit, relation), Fraction(1)
+        if isinstance(public, BinnedPublic):
+            growing.take_in(public.known)
         if _counts_rows(public):
             yield from growing.measure(budget, [growing.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
@@ -199,10 +204,11 @@ class Synthesizer(BinningMethod):
     def check(self, public: TablePublic) -> None:
         """Raise where the columns have too many values to be counted."""
         super().check(public)
-        require_countable(public)
+        about = self.about(public)
+        require_countable(about)
         if self.target is not None:
             public.schema.indices([self.target])
-        cells = sum(prod(public.sizes[c] for c in columns) for columns in self._focus_sets(public))
+        cells = sum(prod(about.sizes[c] for c in columns) for columns in self._focus_sets(public))
         if cells > MOST_MODEL_CELLS:
             raise ValueError(
                 f"the tables of focus have {cells:,} cells; at most {MOST_MODEL_CELLS:,} are "

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.frames import ToFrame
 from sfumato.data.table import TablePublic
+from sfumato.engines.coding import Numbers
 from sfumato.engines.memory import code_type
 from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
@@ -392,8 +393,9 @@ class SyntheticTable(Release, ToFrame):
         binned = {
             "dates" if column.coding.kind == "date" else "numbers"
             for column in self.public.schema.columns
-            # Whole numbers and dates may have a code each.
-            if column.coding.kind == "number" or getattr(column.coding, "bins", None) is not None
+            # Numbers and dates may have a code each.
+            if isinstance(column.coding, Numbers)
+            or getattr(column.coding, "bins", None) is not None
         }
         spread = " and ".join(sorted(binned, reverse=True))
         unreal = "These rows may contain combinations of values that are impossible in reality."

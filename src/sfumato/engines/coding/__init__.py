@@ -10,6 +10,7 @@ from sfumato.engines.coding.discover import DISCOVER, Discover
 from sfumato.engines.coding.numbers import Numbers
 from sfumato.engines.coding.ranges import Dates, Integers
 from sfumato.engines.coding.reals import Reals
+from sfumato.engines.coding.steps import Steps, Times
 from sfumato.noise.exact import briefly
 
 __all__ = [
@@ -27,11 +28,13 @@ __all__ = [
     "Integers",
     "Numbers",
     "Reals",
+    "Steps",
+    "Times",
     "coding_from_json",
 ]
 
 KINDS: dict[str, type[Coding]] = {
-    coding.kind: coding for coding in (Categories, Booleans, Numbers, Reals, Integers, Dates)
+    coding.kind: coding for coding in (Categories, Booleans, Numbers, Reals, Integers, Dates, Times)
 }
 
 
@@ -44,8 +47,10 @@ def coding_from_json(document: dict[str, Any]) -> Coding:
     open_list = kind == Categories.kind and options.get("values") == DISCOVER
     if open_list:
         del options["values"]
+    # Numbers without bins have a code for each value.
+    stepped = kind == Steps.kind and not {"bins", "edges"} & set(options)
     try:
-        return (Discover if open_list else KINDS[kind]).from_json(options)
+        return (Discover if open_list else Steps if stepped else KINDS[kind]).from_json(options)
     except (TypeError, OverflowError):
         named = ", ".join(sorted(options)) or "nothing"
         raise ValueError(f"a column of kind {kind!r} cannot be described by {named}") from None

@@ -253,6 +253,11 @@ class Coding(ABC):
         groups = [np.arange(self.proper, dtype=np.intp), *self._generalisations()]
         return tuple(np.concatenate([g, int(g.max(initial=-1)) + 1 + reserved]) for g in groups)
 
+    @property
+    def landmarks(self) -> tuple[int, ...]:
+        """The codes where values pile up in many tables: the bounds, and zero where it is one."""
+        return tuple(sorted({0, self.proper - 1}))
+
     def without_taxonomy(self) -> Coding:
         """Return the coding that gives the same codes and declares no taxonomy."""
         return self
@@ -266,10 +271,12 @@ class Coding(ABC):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What each code stands for, in words; no two codes are called alike."""
-        names = self._proper_labels()
-        names += [OTHER] * (self.outside == "other")
-        names += [MISSING] * (self.missing == "code")
-        return tuple(names)
+        return (*self._proper_labels(), *self.reserved_labels)
+
+    @property
+    def reserved_labels(self) -> tuple[str, ...]:
+        """What the codes after the proper ones stand for."""
+        return (OTHER,) * (self.outside == "other") + (MISSING,) * (self.missing == "code")
 
     def _proper_labels(self) -> list[str]:
         """Return what each proper code stands for."""

@@ -31,6 +31,8 @@ class Integers(Coding):
         The least and greatest number, of at most 64 bits.
     bins
         How many bins; `None` gives every number its own code.
+    digits
+        If given, synthetic values are texts of this many digits, with leading zeros.
     """
 
     kind = "integer"
@@ -39,6 +41,7 @@ class Integers(Coding):
     low: int
     high: int
     bins: int | None = None
+    digits: int | None = None
     _starts: NDArray[np.uint64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +52,10 @@ class Integers(Coding):
             raise ValueError(f"low must not be more than high; got {self.low} and {self.high}")
         if self.low < 0 and self.high >= 2**63:
             raise ValueError("a range with negative numbers must end below 2**63")
+        if self.digits is not None and (
+            type(self.digits) is not int or self.low < 0 or self.high >= 10 ** min(self.digits, 20)
+        ):
+            raise ValueError("digits must be a whole number of digits in which low and high fit")
         count = self.high - self.low + 1
         bins = count if self.bins is None else self.bins
         if not 1 <= bins <= min(count, 2**24):
@@ -66,6 +73,14 @@ class Integers(Coding):
     def proper(self) -> int:
         """The number of bins."""
         return len(self._starts)
+
+    @property
+    def landmarks(self) -> tuple[int, ...]:
+        """The codes of the bounds, and of zero."""
+        if not self.low < 0 < self.high:
+            return super().landmarks
+        zero = int(np.searchsorted(self._starts, np.uint64(-self.low), side="right")) - 1
+        return tuple(sorted({zero, *super().landmarks}))
 
     @property
     def allowed(self) -> str:
@@ -98,18 +113,23 @@ class Integers(Coding):
         share = generator.random(len(codes)) * (room[codes].astype(np.float64) + 1.0)
         within = np.minimum(np.minimum(share, 2.0**63).astype(np.uint64), room[codes])
         bits = self._starts[codes] + within + np.uint64(self.low % 2**64)
-        return pl.Series(bits if self.high >= 2**63 else bits.view(np.int64))
+        values = pl.Series(bits if self.high >= 2**63 else bits.view(np.int64))
+        return values if self.digits is None else values.cast(pl.String).str.zfill(self.digits)
 
     def label(self, code: int) -> str:
         """Return the number, or the bin as an interval."""
         low = self.low + int(self._starts[code])
         last = code == self.proper - 1
         high = self.high if last else self.low + int(self._starts[code + 1]) - 1
-        return str(low) if low == high else f"{low} to {high}"
+        first, end = (str(number).zfill(self.digits or 1) for number in (low, high))
+        return first if low == high else f"{first} to {end}"
 
     def _document(self) -> dict[str, Any]:
         document: dict[str, Any] = {"low": self.low, "high": self.high}
-        return document if self.bins is None else {**document, "bins": self.bins}
+        for name in ("bins", "digits"):
+            if getattr(self, name) is not None:
+                document[name] = getattr(self, name)
+        return document
 
 
 @dataclass(frozen=True, kw_only=True)
