@@ -338,7 +338,22 @@ def test_a_plan_tells_how_many_tables_and_how_much_noise():
     schema = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]}, rows_about=10**6)
     public = TablePublic.of(schema)
     steps = sf.Synthesizer(epsilon=1).plan(public).steps
-    assert [step.what.split()[0] for step in steps] == ["the", "2", "which", "1"]
+    assert [step.what.split()[0] for step in steps] == ["the", "column:", "column:", "which", "1"]
+    release = sf.Synthesizer(epsilon=1).release(
+        sf.Table(pl.DataFrame({"a": [5], "b": ["x"]}), schema)
+    )
+    # Each line is true to what is released.
+    released = {table.label: table.deviation for table in release.tables}
+    with_rows = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]}, rows_about=1)
+    for step in sf.Synthesizer(epsilon=1).plan(TablePublic.of(with_rows)).steps[1:3]:
+        assert step.figures["standard_deviation"] == pytest.approx(released[step.what])
+    many = sf.Schema.from_dict(
+        {f"c{i}": list(range(2 + 98 * (i == 0))) for i in range(13)}, rows_about=9
+    )
+    (line,) = [
+        s for s in sf.Synthesizer(epsilon=1).plan(TablePublic.of(many)).steps if "13" in s.what
+    ]
+    assert " between ± " in line.noise
     assert {"ways_1", "ways_2", "ways_3"} <= set(steps[-1].figures)
     unknown = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]})
     assert "rows_about" in str(sf.Synthesizer(epsilon=1).plan(TablePublic.of(unknown)))

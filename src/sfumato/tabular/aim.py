@@ -20,7 +20,7 @@ from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TableMethod, mean_absolute
 from sfumato.tabular.growing_model import GrowingModel
 from sfumato.tabular.one_way import columns_to_count, require_countable
-from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
+from sfumato.tabular.round_plan import choices_step, one_way_steps, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["AIM"]
@@ -138,8 +138,8 @@ class AIM(TableMethod[SyntheticTable]):
         growing = GrowingModel(public, limit, relation)
         share = self._first_share(public) if len(columns) > 1 else Fraction(1)
         table = share * (1 - CHOICE_SHARE) if len(columns) > 1 else share
-        noises = [growing.count((column,), table).noise for column in columns]
-        steps = [one_way_step(self, public, table * len(columns), noises)]
+        counts = [growing.count((column,), table, "column: ") for column in columns]
+        steps = one_way_steps(self, public, counts)
         pool, left = self._pool(public), 1 - table * len(columns)
         if pool.sets and left:
             rounds = max(1, int(left / share))

@@ -240,7 +240,7 @@ def table_label(public: TablePublic, columns: tuple[int, ...]) -> str:
 def count_step(
     what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic
 ) -> PlanStep:
-    """Return one line of a plan, for one table or for several with equal shares."""
+    """Return one line of a plan, for one table or for several."""
     cells = [prod(noise.shape) for noise in noises]
     widest = max(margin(noise) for noise in noises)
     figures: dict[str, float] = {
@@ -257,7 +257,11 @@ def count_step(
         )
         figures["total_variation"] = min(distance / len(noises) / about, 1.0)
         error += f", at most {100 * figures['total_variation']:.2g} % of all rows misplaced"
-    spread = f"{sum(cells):,} cells, each ± {figures['standard_deviation']:,.4g} (1 s.d.)"
+    least, most = (
+        f"{pick(noise.standard_deviation for noise in noises):,.4g}" for pick in (min, max)
+    )
+    between = f"± {most}" if least == most else f"between ± {least} and ± {most}"
+    spread = f"{sum(cells):,} cells, each {between} (1 s.d.)"
     return PlanStep(what=what, loss=loss, noise=spread, error=error, figures=figures)
 
 

@@ -62,6 +62,8 @@ class Count:
         The columns, in the order of the axes.
     shape
         Their sizes.
+    share
+        Its share of the budget.
     loss
         What it may cost, for one record.
     relation
@@ -71,6 +73,7 @@ class Count:
     label: str
     columns: Set
     shape: tuple[int, ...]
+    share: Fraction
     loss: Loss
     relation: Relation
 
@@ -154,6 +157,7 @@ class GrowingModel:
             label=f"{name}{label}",
             columns=columns,
             shape=tuple(self.sizes[column] for column in columns),
+            share=share,
             loss=self.limit.share(share),
             relation=self.relation,
         )

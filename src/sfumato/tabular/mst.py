@@ -18,7 +18,7 @@ from sfumato.tabular.candidates import Pool
 from sfumato.tabular.counting_method import TableMethod
 from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
-from sfumato.tabular.round_plan import choices_step, one_way_step, round_plan, rounds_step
+from sfumato.tabular.round_plan import choices_step, one_way_steps, round_plan, rounds_step
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = ["MST"]
@@ -108,7 +108,7 @@ class MST(TableMethod[SyntheticTable]):
         columns = columns_to_count(public.sizes)
         one_way, choice, table = self._shares(public)
         counts = one_way_counts(GrowingModel(public, limit, relation), columns, one_way)
-        steps = [one_way_step(self, public, one_way, [count.noise for count in counts])]
+        steps = one_way_steps(self, public, counts)
         edges = len(columns) - 1
         if edges > 1:
             pairs = edges * len(columns) // 2

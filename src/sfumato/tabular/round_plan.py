@@ -10,16 +10,23 @@ import numpy as np
 
 from sfumato.data.table import TablePublic
 from sfumato.mechanisms.choose import choose_within
-from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
+from sfumato.mechanisms.count_noise import count_noise, margin
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.plan import Plan, PlanStep
-from sfumato.tabular.counting_method import TableMethod, count_step, mean_absolute, rows_about
+from sfumato.tabular.counting_method import (
+    MOST_LINES,
+    TableMethod,
+    count_step,
+    mean_absolute,
+    rows_about,
+)
+from sfumato.tabular.growing_model import Count
 from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = [
     "choices_step",
     "held_error",
-    "one_way_step",
+    "one_way_steps",
     "round_plan",
     "rounds_step",
     "rows_step",
@@ -67,13 +74,19 @@ def rows_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanSt
     )
 
 
-def one_way_step(
-    method: Synthetic, public: TablePublic, share: Fraction, noises: list[CountNoise]
-) -> PlanStep:
-    """Return the line about the tables of one column."""
-    many = len(noises)
-    what = f"{many} tables of one column" if many > 1 else "a table of one column"
-    return count_step(what, method.working_loss().share(share), noises, public)
+def one_way_steps(
+    method: Synthetic, public: TablePublic, counts: Sequence[Count]
+) -> list[PlanStep]:
+    """Return the lines about the tables of one column: one for each, or one for many."""
+    working = method.working_loss()
+    if len(counts) > MOST_LINES:
+        noises = [count.noise for count in counts]
+        what, share = f"{len(counts)} tables of one column", sum(count.share for count in counts)
+        return [count_step(what, working.share(Fraction(share)), noises, public)]
+    return [
+        count_step(count.label, working.share(count.share), [count.noise], public)
+        for count in counts
+    ]
 
 
 def choices_step(

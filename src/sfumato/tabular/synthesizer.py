@@ -26,7 +26,7 @@ from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import (
     choices_step,
-    one_way_step,
+    one_way_steps,
     round_plan,
     rounds_step,
     rows_step,
@@ -230,8 +230,7 @@ class Synthesizer(BinningMethod):
                 public.sizes, float(about or 1), limit.share(left), relation, self.rounds, focus
             )
             counts = one_way_counts(GrowingModel(public, limit, relation), columns, left * share)
-            noises = [count.noise for count in counts]
-            steps.append(one_way_step(self, public, left * share, noises))
+            steps += one_way_steps(self, public, counts)
             if rounds.number:
                 many, cells = rounds.number, rounds.cells
                 sets = len(_offer(public.sizes, rounds).sets)
