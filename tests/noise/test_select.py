@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sfumato import compiling
 from sfumato.noise import _select_kernels, select
 from sfumato.noise.bits import seeded
 from sfumato.noise.expansions import enclose_exponential
@@ -404,3 +405,12 @@ def test_the_constants_and_the_exponential_of_the_kernels_are_as_close_as_the_pr
         below, above = enclose_exponential(Fraction(x), 200) if x else (2**200, 2**200)
         error = max(found * 2**200 / below - 1, 1 - found * 2**200 / above)
         assert error < Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("steps", [0, 10**12], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("gap", [90_850, 90_851, 90_852, 10**6, 2**40])
+def test_candidates_far_below_the_best_do_not_stop_a_draw(steps, gap, monkeypatch):
+    """Levels are kept in 16 bits; a draw must end for every score, or its end would tell of it."""
+    monkeypatch.setattr(compiling, "INTERPRETED_STEPS", steps)
+    assert exponential(np.array([0, -gap]), rate=Fraction(1, 2)) == 0
+    assert set(top_k(np.array([0, -gap, 1]), 2, rate=Fraction(1, 2))) == {0, 2}

@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -359,3 +360,19 @@ def test_only_the_engine_knows_what_occurs():
     assert found.as_dict() == {"Rome": 900, "007": 800, "Oslo": 700, "Ulan Bator": 2}
     with pytest.raises(ValueError, match="not one whose values"):
         DiscoverableValues(1).answer(data)
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        np.datetime64("20000-01-01"),
+        np.datetime64("-0005", "Y"),
+        np.datetime64("20000-01-01T00:00:00.000001"),
+        np.datetime64("2000-01-01"),
+    ],
+)
+def test_moments_of_any_year_are_refused_in_open_columns(moment):
+    """How they are written depends on the unit of their array, and so on other records."""
+    schema = sf.Schema.from_dict({"t": "discover"})
+    with pytest.raises(ValueError, match="not text"):
+        sf.Table(pd.DataFrame({"t": pd.Series([moment, "x"], dtype=object)}), schema)

@@ -391,9 +391,14 @@ def test_hardly_any_rows_and_hardly_any_budget_still_end_in_a_model(seed):
 def test_columns_of_too_many_values_are_refused_before_anything_is_spent():
     schema = sf.Schema.from_dict({"a": (0, 10**7), "b": [0, 1]})
     table = sf.Table(pl.DataFrame({"a": [5], "b": [1]}), schema)
-    for method in (*METHODS, sf.Independent(epsilon=1)):
+    binned = [
+        sf.Synthesizer(epsilon=1, binner="declared"),
+        sf.Independent(epsilon=1, binner="declared"),
+    ]
+    for method in (*METHODS[1:], *binned):
         with pytest.raises(ValueError, match="fewer bins"):
             method.release(table)
+    assert sf.Synthesizer(epsilon=1).release(table).sample(3).height == 3
 
 
 def test_a_choice_of_what_was_not_offered_is_refused():
@@ -468,3 +473,19 @@ def test_a_distance_that_no_fit_has_is_cut_and_stays_one_that_a_record_moves_lit
     scores = [int(ask.scores(counts + np.array([n, 0, 0, 0]))[0]) for n in range(9)]
     assert scores[0] == FARTHEST and scores[-1] < FARTHEST
     assert max(abs(a - b) for a, b in pairwise(scores)) <= GRID
+
+
+def test_a_delta_never_means_more_noise():
+    few = sf.Schema.from_dict({name: list(range(9)) for name in "abcd"}, rows_about=10**4)
+    many = sf.Schema.from_dict({f"c{i}": list(range(9)) for i in range(40)}, rows_about=10**4)
+    for schema, measure in [(few, PureDP), (many, ZCDP)]:
+        public = TablePublic.of(schema)
+        method = sf.Synthesizer(epsilon=1, delta=1e-9)
+        assert isinstance(method.record_budget(public)[0], measure)
+        assert isinstance(method.guarantee(public).also[0], measure)
+        gaussian = replace(method, noise="gaussian")
+        assert isinstance(gaussian.record_budget(public)[0], ZCDP)
+    with pytest.raises(ValueError, match="needs a delta"):
+        sf.Synthesizer(epsilon=1, noise="gaussian").plan(TablePublic.of(few))
+    with pytest.raises(ValueError, match="give at least rounds=1"):
+        sf.Synthesizer(epsilon=1, rounds=0, focus=[("a", "b")]).plan(TablePublic.of(few))

@@ -174,7 +174,8 @@ def count_levels(scores, top, rate_in_bits, levels, counts):  # type: ignore[no-
     deepest = 0
     for i in range(scores.size):
         counts[levels[i]] += 1
-        deepest = max(deepest, levels[i])
+        # A level as it is stored would wrap when it is counted on.
+        deepest = max(deepest, int(levels[i]))
     return deepest
 
 

@@ -293,7 +293,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
         columns = f"{len(codings)} column{'s' * (len(codings) != 1)}"
         smallest = threshold + lost
         spread = counts.standard_deviation
-        paid = self.working_loss().share(1 - left)
+        paid = self.counted_loss(public).share(1 - left)
         return (
             PlanStep(
                 what=f"where {columns} of many values are split",
@@ -336,7 +336,7 @@ class BinningMethod(TableMethod[SyntheticTable]):
             error = f"each cut at most {off:,.4g} rows off, 19 times in 20"
         return PlanStep(
             what=what,
-            loss=self.working_loss().share(1 - left),
+            loss=self.counted_loss(public).share(1 - left),
             noise=noise,
             error=error,
             figures={"margin": off},

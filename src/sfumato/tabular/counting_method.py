@@ -17,7 +17,9 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, Loss, Number, PureDP
+from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, SHARE, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
@@ -106,6 +108,14 @@ class TableMethod(Method[Table, ReleaseT]):
         """Return ε, or the largest ρ that implies (ε, δ)."""
         limit = self.loss()
         return _concentrated_loss(limit) if isinstance(limit, ApproxDP) else limit
+
+    def counted_loss(self, public: TablePublic) -> Loss:
+        """Return the loss for one unit in the measure of all noise, once values are known."""
+        return self.working_loss()
+
+    def record_budget(self, public: TablePublic) -> tuple[Loss, Relation]:
+        """Return the loss for one record, and its relation, in which noise is added."""
+        return record_limit(self.counted_loss(public), public)
 
     def total_noise(self, public: TablePublic) -> CountNoise | None:
         """Return the noise on the number of rows, for methods that count it; none if public."""

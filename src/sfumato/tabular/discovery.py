@@ -63,15 +63,17 @@ def rest_of(method: TableMethod[Any]) -> TableMethod[Any]:
     limit = method.loss()
     assert isinstance(limit, ApproxDP)
     left = limit - discovery_loss(method)
-    return replace(method, epsilon=left.epsilon, delta=left.delta)
+    # A joint loss has no pure part.
+    more = {"noise": "gaussian"} if hasattr(method, "noise") else {}
+    return replace(method, epsilon=left.epsilon, delta=left.delta, **more)
 
 
 def joint_loss(method: TableMethod[Any], public: Any) -> Loss:
     """Return the loss for one unit, in the measure in which the budget of these data counts."""
     # Without a delta the check refuses.
     if method.delta is None or not find_open(method, public):
-        return method.working_loss()
-    return Joint.of(discovery_loss(method)) + Joint.of(rest_of(method).working_loss())
+        return method.counted_loss(public)
+    return Joint.of(discovery_loss(method)) + Joint.of(rest_of(method).counted_loss(public))
 
 
 def list_columns(public: TablePublic, values: Mapping[int, tuple[str, ...]]) -> TablePublic:

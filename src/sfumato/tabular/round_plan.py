@@ -67,7 +67,7 @@ def rows_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanSt
     off = margin(noise)
     return PlanStep(
         what="the number of rows, to size the tables",
-        loss=method.working_loss().share(share),
+        loss=method.counted_loss(public).share(share),
         noise=f"± {noise.standard_deviation:,.4g} (1 s.d.)",
         error=f"± {off:,.4g}",
         figures={"margin": off},
@@ -78,7 +78,7 @@ def one_way_steps(
     method: Synthetic, public: TablePublic, counts: Sequence[Count]
 ) -> list[PlanStep]:
     """Return the lines about the tables of one column: one for each, or one for many."""
-    working = method.working_loss()
+    working = method.counted_loss(public)
     if len(counts) > MOST_LINES:
         noises = [count.noise for count in counts]
         what, share = f"{len(counts)} tables of one column", sum(count.share for count in counts)
@@ -105,7 +105,7 @@ def choices_step(
     short = log(20 * choice.candidates) / max(float(choice.rate), 1e-300)
     return PlanStep(
         what=f"which {rounds} combinations to count",
-        loss=method.working_loss().share(share),
+        loss=method.counted_loss(public).share(share),
         noise=f"{rounds} private choices among up to {candidates:,}",
         error=f"each at most {short:,.4g} rows short of the best, 19 times in 20",
         figures={"margin": short},
@@ -137,7 +137,7 @@ def rounds_step(
         error += f"; about {shares} % of rows misplaced in typical 1- / 2- / 3-way tables"
     return PlanStep(
         what=f"{rounds} tables of up to {round(cells):,} cells each",
-        loss=method.working_loss().share(share),
+        loss=method.counted_loss(public).share(share),
         noise=f"each cell ± {noise.standard_deviation:,.4g} (1 s.d.)",
         error=error,
         figures=figures,
@@ -162,11 +162,11 @@ def round_plan(
     )
 
 
-def unknown_step(method: Synthetic, share: Fraction) -> PlanStep:
+def unknown_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanStep:
     """Return the line that stands for everything that the number of rows decides."""
     return PlanStep(
         what="tables of one column, then further ones in rounds",
-        loss=method.working_loss().share(share),
+        loss=method.counted_loss(public).share(share),
         noise="follows from the number of rows",
         error="not known: the number of rows is private, and rows_about is not declared",
         figures={"margin": float("inf")},

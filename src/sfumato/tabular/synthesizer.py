@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import View, see_through
+from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.parameters import Name, NameSets, OrNone, Whole, parameter
+from sfumato.privacy.loss import Loss, PureDP
+from sfumato.privacy.loss_check import record_limit
+from sfumato.privacy.parameters import Name, NameSets, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Program
 from sfumato.privacy.progress import track
@@ -21,7 +24,7 @@ from sfumato.tabular.allocation import Rounds, plan_rounds, plan_shares
 from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.coarsening import Coarsening
-from sfumato.tabular.counting_method import rows_about
+from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.round_plan import (
@@ -72,8 +75,11 @@ class Synthesizer(BinningMethod):
     epsilon
         Privacy loss for one unit of the table (row or person).
     delta
-        If given, noise is Gaussian and the guarantee is (epsilon, delta); otherwise the guarantee
-        is pure.
+        If given, the guarantee is (epsilon, delta), and noise is Gaussian where that means less
+        noise, as it does for many columns; otherwise the guarantee is pure.
+    noise
+        `"auto"`: whichever noise is smaller. `"gaussian"`: Gaussian noise, which needs a delta and
+        composes better with other releases in zCDP.
     rounds
         Number of marginals to choose and measure. Default: as many as improve the model despite
         their noise.
@@ -107,8 +113,25 @@ class Synthesizer(BinningMethod):
 
     rounds: int | None = parameter(OrNone(Whole(0, 1000)), None)
 
+    noise: str = parameter(OneOf(("auto", "gaussian")), "auto")
     focus: Any = parameter(OrNone(NameSets()), None)
     target: str | None = parameter(OrNone(Name()), None)
+
+    def counted_loss(self, public: TablePublic) -> Loss:
+        """Return ε or ρ where a delta is given, whichever leaves less noise on a typical table.
+
+        ε-DP implies (ε, δ)-DP. Gaussian noise grows with the root of the number of tables only, but
+        starts from more: it pays where columns are many.
+        """
+        working = self.working_loss()
+        if self.delta is None or self.noise == "gaussian":
+            return working
+        losses, part = (PureDP(self.epsilon), working), Fraction(1, 2 * len(public.sizes))
+        spreads = []
+        for loss in losses:
+            limit, relation = record_limit(loss, public)
+            spreads.append(mean_absolute(count_noise((1,), limit.share(part), relation)))
+        return losses[int(np.argmin(spreads))]
 
     def _focus_sets(self, public: TablePublic) -> list[tuple[int, ...]]:
         """Return the tables that are measured in any case."""
@@ -206,6 +229,14 @@ class Synthesizer(BinningMethod):
         super().check(public)
         about = self.about(public)
         require_countable(about)
+        if self.noise == "gaussian" and self.delta is None:
+            raise ValueError('noise="gaussian" needs a delta; give delta=, or leave noise out')
+        focus = len(self._focus_sets(public))
+        if self.rounds is not None and self.rounds < focus:
+            raise ValueError(
+                f"rounds = {self.rounds} is fewer than the {focus} tables of focus; "
+                f"give at least rounds={focus}, or leave rounds out"
+            )
         if self.target is not None:
             public.schema.indices([self.target])
         cells = sum(prod(about.sizes[c] for c in columns) for columns in self._focus_sets(public))
@@ -224,7 +255,7 @@ class Synthesizer(BinningMethod):
             left -= ROWS_SHARE
         about, focus = rows_about(public), len(self._focus_sets(public))
         if len(columns) > 1 and about is None:
-            steps.append(unknown_step(self, left))
+            steps.append(unknown_step(self, public, left))
         else:
             share, rounds = plan_shares(
                 public.sizes, float(about or 1), limit.share(left), relation, self.rounds, focus
@@ -240,5 +271,5 @@ class Synthesizer(BinningMethod):
         return round_plan(self, public, steps)
 
     def trial(self) -> Synthesizer:
-        """Return the same with a single round."""
-        return self if self.rounds == 0 else replace(self, rounds=1)
+        """Return the same with a single round, or with those of focus alone."""
+        return self if self.rounds == 0 else replace(self, rounds=max(len(self.focus or ()), 1))

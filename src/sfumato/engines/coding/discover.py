@@ -26,6 +26,7 @@ DISCOVER = "discover"
 LONGEST, MOST = 10_000, 100_000
 
 _CLOCK = r"^[0-9]{2}:[0-9]{2}"
+_FAR_MOMENT = r"^[+-]?[0-9]{3,}-[0-9]{2}-[0-9]{2}"
 _TYPED = (
     "the value is not text but a number, a date or the like, and how it was written is not known",
     "Store the column as text, with no blank before what looks like a number or a date.",
@@ -182,4 +183,6 @@ def _looks_typed(text: pl.Series) -> Mask:
     number = ~floats.unreadable & ~floats.missing
     moment = ~moments.unreadable & ~moments.missing
     clock = text.str.contains(_CLOCK).to_numpy()
-    return np.asarray(number | moment | clock, dtype=np.bool_)
+    # Moments of years that no calendar of ours has are moments too.
+    far = text.str.contains(_FAR_MOMENT).to_numpy()
+    return np.asarray(number | moment | clock | far, dtype=np.bool_)
