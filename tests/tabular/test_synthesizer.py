@@ -288,7 +288,7 @@ def test_tables_of_focus_are_measured_and_the_target_is_preferred():
     assert costs
     with pytest.raises(ValueError, match="unknown"):
         sf.Synthesizer(epsilon=1, target="unknown").release(data)
-    wide = sf.Schema.from_dict({"x": (0, 999), "y": (0, 999)})
+    wide = sf.Schema.from_dict({name: [f"v{i}" for i in range(999)] for name in "xy"})
     with pytest.raises(ValueError, match="at most 131,072 are allowed"):
         sf.Synthesizer(epsilon=1, focus=[("x", "y")]).plan(TablePublic.of(wide))
 
