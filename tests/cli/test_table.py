@@ -296,3 +296,13 @@ def test_the_size_of_a_release_is_stated_before_anything_is_spent(
     assert told.code == ExitCode.BUDGET and "cells take about" in told.err
     monkeypatch.setattr("sfumato.privacy.plan.LARGE_FILES", 80 * 10**6)
     assert "cells take about" not in run(*words, "--epsilon", "99", "--out", "o").err
+
+
+def test_tables_of_focus_and_a_target_are_named_by_columns(run, patients):
+    words = ("--epsilon", "1", "--focus", "age,town", "--focus", "sex,town", "--target", "town")
+    told = run("table", "plan", patients, *words)
+    assert told.code == 0
+    assert " combinations to count" in told.out
+    wrong = run("table", "plan", patients, "--epsilon", "1", "--focus", "age,whom")
+    assert wrong.code != 0
+    assert "'whom'" in wrong.err

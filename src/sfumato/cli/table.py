@@ -65,8 +65,19 @@ class TableParameters:
         str | None,
         typer.Option(metavar="NAMES", help="The columns to use, as age,sex; by default all."),
     ] = None
+    focus: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns of a table that matters most, as age,sex; repeat for more (synthesizer).",
+        ),
+    ] = None
     target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column to predict (classifiers).")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The column to predict (classifiers), or that matters most (synthesizer).",
+        ),
     ] = None
     positive: Annotated[
         list[str] | None,
@@ -85,8 +96,9 @@ def _default(typed: Mapping[str, Any]) -> str:
 def _read(typed: dict[str, Any], public: TablePublic, method: str) -> dict[str, Any]:
     """Return parameters with their lists of column names."""
     given = dict(typed)
-    if "tables" in given:
-        given["tables"] = [parse_names(text) for text in given["tables"]]
+    for name in ("tables", "focus"):
+        if name in given:
+            given[name] = [parse_names(text) for text in given[name]]
     if "columns" in given:
         given["columns"] = parse_names(given["columns"])
     return _name_tables(given, public) if method == COUNTING else given

@@ -133,7 +133,8 @@ def rounds_step(
             for ways, size in enumerate(typical, start=1)
         ]
         figures |= {f"ways_{ways}": value for ways, value in enumerate(held, start=1)}
-        shares = " / ".join(f"{100 * value:.2g}" for value in held)
+        # Two digits, and 100 in full.
+        shares = " / ".join(f"{float(f'{100 * value:.2g}'):g}" for value in held)
         error += f"; about {shares} % of rows misplaced in typical 1- / 2- / 3-way tables"
     return PlanStep(
         what=f"{rounds} tables of up to {round(cells):,} cells each",
