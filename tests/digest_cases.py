@@ -176,8 +176,11 @@ def _linear_ways(**more: Way) -> dict[str, Way]:
 def _binned(**options: Any) -> dict[str, Way]:
     """Return the ways in which numbers are put into bins."""
     return {
-        f"bins-{binner}": way("numbers", binner=binner, bins=8, bins_share="1/3", **options)
-        for binner in ("auto", "uniform", "quantile", "privtree")
+        "bins-declared": way("numbers", binner="declared", **options),
+        **{
+            f"bins-{binner}": way("numbers", binner=binner, bins=8, bins_share="1/3", **options)
+            for binner in ("auto", "uniform", "quantile", "privtree")
+        },
     }
 
 
@@ -380,7 +383,13 @@ WAYS: dict[str, dict[str, Way]] = {
         published=way("linear", **BOUNDED, **PUBLISHED),
         seed=way("linear", **BOUNDED, calibration="seed", rows="weigh"),
     ),
-    "table.Synthesizer": {"default": way(), "few": way(rounds=2), **_binned(rounds=1)},
+    "table.Synthesizer": {
+        "default": way(),
+        "few": way(rounds=2),
+        "gaussian": way(rounds=2, noise="gaussian"),
+        "focus": way(focus=[("colour", "size")], target="size"),
+        **_binned(rounds=1),
+    },
     "table.TableStatistic": {
         "group": way(expression="total(size, colour, 'blue') / count(colour, 'blue')"),
         "mean": way(expression="total(size) / rows"),

@@ -223,15 +223,17 @@ def write(table: dict[str, Any]) -> None:
 
 def main(wanted: list[str]) -> None:
     """Record the methods that are named, those that are missing, or all."""
+    known = {name.partition(".")[2]: name for name in WAYS}
+    held = {key.partition("/")[0] for key in read()}
     if wanted == ["--missing"]:
-        held = {key.partition("/")[0] for key in read()}
-        wanted = [short for name in WAYS if (short := name.partition(".")[2]) not in held]
-        if not wanted:
+        names = [name for short, name in known.items() if short not in held]
+        if not names and held <= known.keys():
             return
-    names = [name for name in WAYS if not wanted or name.partition(".")[2] in wanted]
-    shorts = {name.partition(".")[2] for name in names}
-    kept = read() if wanted else {}
-    table = {key: line for key, line in kept.items() if key.partition("/")[0] not in shorts}
+    else:
+        names = [name for short, name in known.items() if not wanted or short in wanted]
+    # What is recorded anew goes, and so do methods that have another name now.
+    stays = known.keys() - {name.partition(".")[2] for name in names}
+    table = {key: line for key, line in read().items() if key.partition("/")[0] in stays}
     for name in names:
         table |= entries(name)
     write(table)

@@ -74,7 +74,11 @@ LARGE = [
     (sf.NGram(epsilon=1), symbols(2000), "4,006,002 pairs of symbols take about 40 MB"),
     (sf.Contingency(epsilon=1), columns(2000, 2000), "4,000,000 model cells take about 8 MB"),
     (sf.MWEM(epsilon=1), columns(2000, 2000), "4,000,000 model cells take about 8 MB"),
-    (sf.Independent(epsilon=1), columns(10**6, 10**6), "2,000,000 declared values take"),
+    (
+        sf.Independent(epsilon=1, binner="declared"),
+        columns(10**6, 10**6),
+        "2,000,000 declared values take",
+    ),
     (sf.MST(epsilon=1), columns(*[2] * 30, rows_about=10**6), "30,000,000 synthetic values take"),
     (
         sf.PrivBayes(epsilon=1),
