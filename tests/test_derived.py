@@ -20,27 +20,27 @@ from sfumato.tabular.histogram import Histogram
 
 
 @dataclass(frozen=True, kw_only=True)
-class InventedMiddle(Histogram):
+class OddMiddle(Histogram):
     """Release a median."""
 
-    proof: ClassVar[str] = "invented-middle.md"
+    proof: ClassVar[str] = "odd-middle.md"
 '''
 PAGE = """---
 summary: the middle of some records
 proves:
-  - src/sfumato/tabular/invented_middle.py
+  - src/sfumato/tabular/odd_middle.py
 stamp: none
 ---
-# An invented middle
+# An odd middle
 """
 USE = """
 import sfumato as sf
 from sfumato.audit.subjects import subject_of
 from sfumato.privacy.registry import resolve
 
-assert "InventedMiddle" in sf.__all__ and "InventedMiddle" in dir(sf)
-assert resolve("table.InventedMiddle") is sf.InventedMiddle
-print(sf.InventedMiddle.__module__, subject_of("invented-middle", epsilon="1").method)
+assert "OddMiddle" in sf.__all__ and "OddMiddle" in dir(sf)
+assert resolve("table.OddMiddle") is sf.OddMiddle
+print(sf.OddMiddle.__module__, subject_of("odd-middle", epsilon="1").method)
 """
 
 
@@ -71,9 +71,9 @@ def run(folder, *words):
 
 
 def test_a_method_that_is_added_is_found_and_one_that_moves_is_followed(copy):
-    module = copy / "src" / "sfumato" / "tabular" / "invented_middle.py"
+    module = copy / "src" / "sfumato" / "tabular" / "odd_middle.py"
     module.write_text(METHOD)
-    (copy / "docs" / "proofs" / "invented-middle.md").write_text(PAGE)
+    (copy / "docs" / "proofs" / "odd-middle.md").write_text(PAGE)
     told = run(copy, "docs/derive.py", "--check")
     assert told.returncode == 1
     assert "src/sfumato/places.py is out of date: run make derive" in told.stdout
@@ -82,18 +82,18 @@ def test_a_method_that_is_added_is_found_and_one_that_moves_is_followed(copy):
     def line(path, words):
         return [line for line in (copy / path).read_text().splitlines() if words in line]
 
-    assert line("src/sfumato/__init__.pyi", "import InventedMiddle")
-    assert "Release a median." in line("docs/reference.md", "`sf.InventedMiddle(epsilon=…")[0]
-    assert line("docs/proofs/index.md", "[An invented middle](invented-middle.md)") == [
-        "| [An invented middle](invented-middle.md) | the middle of some records | `InventedMiddle` |"
+    assert line("src/sfumato/__init__.pyi", "import OddMiddle")
+    assert "Release a median." in line("docs/reference.md", "`sf.OddMiddle(epsilon=…")[0]
+    assert line("docs/proofs/index.md", "[An odd middle](odd-middle.md)") == [
+        "| [An odd middle](odd-middle.md) | the middle of some records | `OddMiddle` |"
     ]
-    assert line("mkdocs.yml", '"An invented middle": proofs/invented-middle.md')
+    assert line("mkdocs.yml", '"An odd middle": proofs/odd-middle.md')
     used = run(copy, "-c", USE)
-    assert used.stdout.startswith("sfumato.tabular.invented_middle InventedMiddle("), used.stderr
+    assert used.stdout.startswith("sfumato.tabular.odd_middle OddMiddle("), used.stderr
 
     module.rename(module.with_name("median.py"))
     assert run(copy, "docs/derive.py").returncode == 0
-    assert run(copy, "-c", USE).stdout.startswith("sfumato.tabular.median InventedMiddle(")
+    assert run(copy, "-c", USE).stdout.startswith("sfumato.tabular.median OddMiddle(")
 
 
 def test_a_page_without_the_two_comments_is_refused(tmp_path):
