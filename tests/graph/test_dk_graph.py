@@ -87,7 +87,7 @@ def test_smooth_modes_are_saved_loaded_and_verified(options, tmp_path):
     plan = method.plan(data.public)
     assert sum(step.loss.epsilon for step in plan.steps) == 1
     assert sum(step.loss.delta for step in plan.steps) == ApproxDP(1, "1e-6").delta
-    assert "follows the graph" in str(plan)
+    assert "depends on the graph" in str(plan)
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 6])

@@ -127,7 +127,8 @@ def test_files_agree_with_themselves_and_with_nothing_else(release):
 
 def test_words_tell_what_was_moved_and_what_is_kept(release):
     words = release.words()
-    assert "moved by" in words and "stand for nobody" in words and "no further cost" in words
+    assert "moved by" in words and "do not correspond to those of the private graph" in words
+    assert "without further privacy loss" in words
     assert release.plot().axes
 
 

@@ -99,10 +99,10 @@ VECTOR = {
             "is about 0.5 ± 0.1 (one standard error, itself a noisy estimate); its bias is about "
             "0.01.",
         ),
-        (statistic(0.5), "is about 0.5 (its standard error is not told)."),
+        (statistic(0.5), "is about 0.5 (its standard error is not released)."),
         (
             statistic(0.5, following=True),
-            "is about 0.5 (its noise follows the data, so how large it is cannot be told).",
+            "is about 0.5 (the scale of its noise depends on the data, so it is private).",
         ),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_list_that_may_hold_rare_strings_says_so():
     data = made.sequences(["ab"], "ab", unit="person", person=["kim"], max_sequences=3)
     method = TopStrings(epsilon=1, longest=4, strings=3)
     words = method.release(data).words()
-    assert "rare or do not occur" in words and "not told" in words
+    assert "rare or do not occur" in words and "not released" in words
     assert "the first 3 sequences" in words and "first 4 symbols" in words
     (step,), (note,) = method.plan(data.public).steps, method.plan(data.public).notes
     assert f"less than {step.figures['margin']:,.4g} apart" in note and "No counts" in note

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -483,7 +483,12 @@ def _compare_statements(
     expected["files"] = {name: digest(files[name]) for name in sorted(mine) if name in files}
     own = {name: pretty(part) for name, part in expected.items()}
     own |= {name: word(own[name].decode()).encode() for name in ("guarantee", "plan")}
-    present = rename_former(type(release.provenance.method), document["parameters"])
+    method = release.provenance.method
+    present = rename_former(type(method), document["parameters"])
+    # A parameter that the version of the folder did not have has its default.
+    for item in fields(method):
+        if item.name not in present and getattr(method, item.name) == item.default:
+            present[item.name] = expected["parameters"][item.name]
     told = {name: pretty(document[name]) for name in own} | {"parameters": pretty(present)}
     # The figures of a plan are computed; all else is exact.
     loose = ("plan",)
