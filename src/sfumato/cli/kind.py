@@ -415,8 +415,10 @@ def _evaluate(screen: Screen, kind: Kind, evaluation: Evaluation, values: Values
     document = outcome.to_json()
     if evaluation.draw is not None:
         document["picture"] = None if picture is None else str(picture)
-    if rows is not None:
-        document |= {"rows": rows.to_json(), "page": None if page is None else str(page)}
+    # A comparison that is not of synthetic rows counts its rows under that name.
+    if evaluation.compare_rows is not None and "rows" not in document:
+        document["rows"] = None if rows is None else rows.to_json()
+        document["page"] = None if page is None else str(page)
 
     def show(console: Console) -> None:
         print_blocks(console, outcome.blocks())
