@@ -49,6 +49,11 @@ MOST_MODEL_CELLS = 2**17
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
 TARGET_WEIGHT = 2
+#: What a plan says of rounds whose number nobody fixed.
+ESTIMATED = (
+    "The number of tables of several columns, and so their noise, follows from the noisy counts of "
+    "the columns; these lines are estimates."
+)
 
 
 def _counts_rows(public: TablePublic) -> bool:
@@ -249,7 +254,7 @@ class Synthesizer(BinningMethod):
     def _plan_table(self, public: TablePublic) -> Plan:
         limit, relation = self.record_budget(public)
         columns = columns_to_count(public.sizes)
-        left, steps = Fraction(1), []
+        left, steps, notes = Fraction(1), [], list[str]()
         if _counts_rows(public):
             steps.append(rows_step(self, public, ROWS_SHARE))
             left -= ROWS_SHARE
@@ -266,9 +271,13 @@ class Synthesizer(BinningMethod):
                 many, cells = rounds.number, rounds.cells
                 sets = len(_offer(public.sizes, rounds).sets)
                 choices, tables = many * left * rounds.choice, many * left * rounds.table
-                steps.append(choices_step(self, public, many, choices, sets))
+                if sets > 1:
+                    steps.append(choices_step(self, public, many, choices, sets))
+                else:
+                    tables += choices
                 steps.append(rounds_step(self, public, many, tables, cells))
-        return round_plan(self, public, steps)
+                notes += [ESTIMATED] if self.rounds is None else []
+        return round_plan(self, public, steps, *notes)
 
     def trial(self) -> Synthesizer:
         """Return the same with a single round, or with those of focus alone."""
