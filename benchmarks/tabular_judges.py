@@ -253,18 +253,15 @@ class Log:
             file.write(json.dumps(line) + "\n")
         self._keep(line)
 
-    def figures(self, judge: str, table: str, label: str) -> dict[str, float]:
-        """Return the mean figures of all runs; empty where there are none."""
+    def means(self, judge: str, table: str, label: str, what: str) -> dict[str, float]:
+        """Return the mean figures or errors of all runs; empty where there are none."""
         found = [
-            line["figures"]
+            line[what]
             for (*head, _), line in self.verdicts.items()
-            if head == [judge, table, label] and "figures" in line
+            if head == [judge, table, label] and what in line
         ]
-        return (
-            {key: float(np.mean([each[key] for each in found])) for key in found[0]}
-            if found
-            else {}
-        )
+        names = found[0] if found else {}
+        return {name: float(np.mean([each[name] for each in found])) for name in names}
 
 
 def ask(case: Case, judge: Judge, label: str, run: int, limit: float) -> dict[str, Any]:
@@ -281,7 +278,7 @@ def ask(case: Case, judge: Judge, label: str, run: int, limit: float) -> dict[st
                 words += [f"--{side}", folder / f"{side}.csv"]
             (folder / "columns.json").write_text(json.dumps(case.kinds))
             words += ["--columns", folder / "columns.json", "--seed", run, *judge.options]
-            return runs.run_peer(words, limit)
+            return runs.run_peer(words, limit, folder)
         except TimeoutError:
             return {"failed": "time"}
         except ValueError as failure:
@@ -307,11 +304,18 @@ def run_all(given: argparse.Namespace, log: Log) -> None:
             print(f"  {judge:12}{name:12}{label:24}{said}", flush=True)
 
 
+def short(number: float) -> str:
+    """Return a number as `.152`."""
+    return f"{number:.3f}".replace("0.", ".", 1)
+
+
 def show(log: Log, judge: Judge, table: str, labels: Sequence[str]) -> None:
     """Print the verdicts of one judge on one table, and what it thinks of shuffled columns."""
-    found = {
-        label: figures for label in labels if (figures := log.figures(judge.name, table, label))
-    }
+    found, errors = (
+        {label: log.means(judge.name, table, label, what) for label in labels}
+        for what in ("figures", "errors")
+    )
+    found = {label: figures for label, figures in found.items() if figures}
     if not found:
         return
     names = list(next(iter(found.values())))
@@ -319,7 +323,11 @@ def show(log: Log, judge: Judge, table: str, labels: Sequence[str]) -> None:
     print(f"\n{judge.title}: {table}, {seen}\n")
     print(f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
     for label, figures in found.items():
-        cells = (f"{figures[name]:.3f}".replace("0.", ".", 1) for name in names)
+        cells = [
+            short(figures[name])
+            + (f" ± {short(error)}" if (error := errors[label].get(name)) else "")
+            for name in names
+        ]
         print(f"| {label} | {' | '.join(cells)} |")
     if SHUFFLED not in found:
         return

@@ -144,7 +144,8 @@ class Peer(Contender):
 
     def draw(self, truth: Truth, cell: Cell, limit: float) -> tuple[Codes, float]:
         """Return the codes of synthetic rows, and the seconds of CPU they took."""
-        table, domain = data.write_for_peers(cell.table, truth.table, zoo.place() / "peers")
+        place = zoo.place().absolute() / "peers"
+        table, domain = data.write_for_peers(cell.table, truth.table, place)
         degree = 3 if len(truth.sizes) <= FEW_COLUMNS else 2
         script = "tabular_smartnoise.py" if self.package == "smartnoise" else "tabular_mbi.py"
         with tempfile.TemporaryDirectory() as folder:
@@ -155,14 +156,14 @@ class Peer(Contender):
             words += ["--seed", secrets.randbelow(2**31), "--method", self.method.lower()]
             packaged = ["--packaged", Path(folder) / "packaged.csv"]
             words += packaged if self.package == "smartnoise" else ["--package", self.package]
-            facts = run_peer(words, limit)
+            facts = run_peer(words, limit, Path(folder))
             rows = pl.read_csv(out, n_rows=truth.rows)
         return rows.select(f"c{i}" for i in range(len(truth.sizes))).to_numpy(), facts["cpu"]
 
 
 def find_interpreter(package: str) -> Path:
     """Return the interpreter of a peer's environment."""
-    found = Path(os.environ.get("SFUMATO_PEERS", "")) / package / "bin" / "python"
+    found = Path(os.environ.get("SFUMATO_PEERS", "")).absolute() / package / "bin" / "python"
     if not found.exists():
         raise zoo.ZooError(
             f"no interpreter for {package}; set SFUMATO_PEERS to the folder of the peers' "
@@ -171,13 +172,24 @@ def find_interpreter(package: str) -> Path:
     return found
 
 
-def run_peer(words: Sequence[Any], limit: float) -> dict[str, Any]:
-    """Run a peer's script within so many seconds of CPU, and return what its last line says."""
+def run_peer(words: Sequence[Any], limit: float, folder: Path) -> dict[str, Any]:
+    """Run a peer's script within so many seconds of CPU, and return what its last line says.
+
+    Parameters
+    ----------
+    words
+        The interpreter, the script and its arguments; paths are absolute.
+    limit
+        The seconds.
+    folder
+        Where it runs: some peers leave files there.
+    """
     done = subprocess.run(
         [str(word) for word in words],
         capture_output=True,
         text=True,
         env={**os.environ, **ONE_THREAD},
+        cwd=folder,
         preexec_fn=functools.partial(limit_peer, limit),
     )
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):

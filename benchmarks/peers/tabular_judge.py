@@ -13,6 +13,7 @@ syntheval   the preset fast_eval, in SynthEval's own normalised values; 1 is bes
 anonymeter  risks above those of control rows; 0 is best. Three attacks of `--attacks` guesses each:
             singling out by one column and by three, linking the even columns to the odd ones, and
             inferring each secret from all other columns. Secrets are every `--every`-th column.
+            Half the width of Anonymeter's 95 % interval stands beside each risk.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ import time
 import warnings
 from typing import Any
 
-Figures = dict[str, float]
+#: Figures, and half the width of an interval where the judge gives one.
+Figures = dict[str, tuple[float, float | None]]
 
 
 def judge_sdmetrics(frames: dict[str, Any], kinds: dict[str, str], given: Any) -> Figures:
@@ -39,7 +41,8 @@ def judge_sdmetrics(frames: dict[str, Any], kinds: dict[str, str], given: Any) -
     report = QualityReport()
     report.generate(frames["real"], frames["synthetic"], metadata, verbose=False)
     properties = report.get_properties().set_index("Property")["Score"]
-    return {"score": report.get_score(), **{k.lower(): v for k, v in properties.items()}}
+    found = {"score": report.get_score(), **{k.lower(): v for k, v in properties.items()}}
+    return {name: (value, None) for name, value in found.items()}
 
 
 def judge_syntheval(frames: dict[str, Any], kinds: dict[str, str], given: Any) -> Figures:
@@ -70,42 +73,51 @@ def judge_syntheval(frames: dict[str, Any], kinds: dict[str, str], given: Any) -
     figures = dict(zip(found["metric"], found["n_val"], strict=True))
     for part, name in (("u", "utility"), ("p", "privacy")):
         figures[name] = found.loc[found["dim"] == part, "n_val"].mean()
-    return figures
+    return {name: (value, None) for name, value in figures.items()}
 
 
 def judge_anonymeter(frames: dict[str, Any], kinds: dict[str, str], given: Any) -> Figures:
     """Return the three risks, and the worst inference."""
     import numpy as np
     from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
+    from anonymeter.stats.confidence import residual_success
 
     warnings.simplefilter("ignore")
     # Rows to attack are chosen by `DataFrame.sample`, which draws from NumPy's global generator.
     np.random.seed(given.seed)  # noqa: NPY002
     sides = {"ori": frames["real"], "syn": frames["synthetic"], "control": frames["control"]}
     names = list(kinds)
-    figures = {}
+    figures: Figures = {}
+
+    def risk(judge: Any) -> tuple[float, float]:
+        # Without its bounds 0 and 1, which cut the interval off.
+        results = judge.results()
+        found = residual_success(results.attack_rate, results.control_rate)
+        return max(found.value, 0.0), found.error
+
     for mode, label in (("univariate", "one column"), ("multivariate", "three columns")):
         judge = SinglingOutEvaluator(
             **sides, n_attacks=given.attacks, max_attempts=50_000, seed=given.seed
         )
-        figures[f"singling out, {label}"] = judge.evaluate(mode=mode).risk().value
+        figures[f"singling out, {label}"] = risk(judge.evaluate(mode=mode))
     halves = (names[::2], names[1::2])
     judge = LinkabilityEvaluator(**sides, aux_cols=halves, n_attacks=given.attacks)
-    figures["linkability"] = judge.evaluate(n_jobs=1).risk().value
+    figures["linkability"] = risk(judge.evaluate(n_jobs=1))
     risks = [
-        InferenceEvaluator(
-            **sides,
-            aux_cols=[name for name in names if name != secret],
-            secret=secret,
-            regression=kinds[secret] == "number",
-            n_attacks=given.attacks,
+        risk(
+            InferenceEvaluator(
+                **sides,
+                aux_cols=[name for name in names if name != secret],
+                secret=secret,
+                regression=kinds[secret] == "number",
+                n_attacks=given.attacks,
+            ).evaluate(n_jobs=1)
         )
-        .evaluate(n_jobs=1)
-        .risk()
-        .value
         for secret in names[:: given.every]
     ]
-    return {**figures, "inference, mean": float(np.mean(risks)), "inference, worst": max(risks)}
+    values, errors = np.array(risks).T
+    figures["inference, mean"] = (values.mean(), np.sqrt((errors**2).sum()) / len(errors))
+    return {**figures, "inference, worst": max(risks)}
 
 
 JUDGES = {
@@ -142,9 +154,17 @@ def main() -> None:
         found = JUDGES[given.judge](frames, kinds, given)
     after, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - wall
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    figures = {name: float(value) for name, value in found.items()}
-    memory = after.ru_maxrss / 1024
-    print(json.dumps({"figures": figures, "cpu": cpu, "wall": wall, "memory_mib": memory}))
+    print(
+        json.dumps(
+            {
+                "figures": {name: float(value) for name, (value, _) in found.items()},
+                "errors": {name: float(e) for name, (_, e) in found.items() if e is not None},
+                "cpu": cpu,
+                "wall": wall,
+                "memory_mib": after.ru_maxrss / 1024,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

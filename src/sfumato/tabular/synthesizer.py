@@ -271,10 +271,7 @@ class Synthesizer(BinningMethod):
                 many, cells = rounds.number, rounds.cells
                 sets = len(_offer(public.sizes, rounds).sets)
                 choices, tables = many * left * rounds.choice, many * left * rounds.table
-                if sets > 1:
-                    steps.append(choices_step(self, public, many, choices, sets))
-                else:
-                    tables += choices
+                steps.append(choices_step(self, public, many, choices, sets))
                 steps.append(rounds_step(self, public, many, tables, cells))
                 notes += [ESTIMATED] if self.rounds is None else []
         return round_plan(self, public, steps, *notes)
