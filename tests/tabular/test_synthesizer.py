@@ -253,6 +253,14 @@ def test_one_large_column_does_not_forbid_tables_of_the_others():
         assert rounds.number >= 5
 
 
+@pytest.mark.parametrize("loss", [PureDP, ZCDP])
+def test_wide_tables_get_as_many_more_tables_as_it_takes_to_join_their_columns(loss):
+    def rounds(columns):
+        return plan_shares((4,) * columns, 20_000, loss("0.3"), Relation.ADD_REMOVE)[1].number
+
+    assert rounds(60) > rounds(24) > rounds(12) > 0
+
+
 def test_rare_values_share_a_code_and_keep_their_frequencies():
     generator = noise.generator(9)
     rows = 50_000
@@ -289,7 +297,7 @@ def test_tables_of_focus_are_measured_and_the_target_is_preferred():
     with pytest.raises(ValueError, match="unknown"):
         sf.Synthesizer(epsilon=1, target="unknown").release(data)
     wide = sf.Schema.from_dict({name: [f"v{i}" for i in range(999)] for name in "xy"})
-    with pytest.raises(ValueError, match="at most 131,072 are allowed"):
+    with pytest.raises(ValueError, match="at most 524,288 are allowed"):
         sf.Synthesizer(epsilon=1, focus=[("x", "y")]).plan(TablePublic.of(wide))
 
 

@@ -44,7 +44,7 @@ ROWS_SHARE = Fraction(1, 100)
 #: More sets or cells than this are not compared with the data in one round.
 MOST_SETS, MOST_POOL_CELLS = 7_500, 2**22
 #: The most cells of the model.
-MOST_MODEL_CELLS = 2**17
+MOST_MODEL_CELLS = 2**19
 #: What a column is called that is measured a second time.
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
