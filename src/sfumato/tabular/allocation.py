@@ -29,8 +29,8 @@ Codes = Callable[[float], NDArray[np.int64]]
 CHOICE_SHARE = Fraction(15, 100)
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06
-#: Bounds of that share where there are rounds; where so many times the budget would be needed,
-#: one-way tables get all of it.
+#: Bounds of that share where there are rounds; where even the whole budget leaves so many times that
+#: noise, one-way tables get all of it.
 LEAST_ONE_WAY, MOST_ONE_WAY, ALL_ONE_WAY = 0.15, 0.8, 2.0
 #: The noise of all rounds on typical tables adds up to at most this many times the rows. Gaussian
 #: noise grows with the root of the number of tables only, and may be larger.
@@ -112,10 +112,10 @@ def plan_shares(
         for size, share in zip(useful, shares, strict=True)
     ]
     off = float(np.mean([noise / (1 + noise) for noise in noises]))
+    if off > ALL_ONE_WAY * ONE_WAY_NOISE and fixed is None and not fewest:
+        return Fraction(1), NO_ROUNDS
     # Half the noise takes twice the share under pure epsilon, four times the share under zCDP.
     wanted = (off / ONE_WAY_NOISE) ** (2 if gaussian else 1)
-    if wanted > ALL_ONE_WAY and fixed is None and not fewest:
-        return Fraction(1), NO_ROUNDS
     share = Fraction(round(1000 * min(max(wanted, LEAST_ONE_WAY), MOST_ONE_WAY)), 1000)
     return share, plan_rounds(
         _most_codes(sizes, rows), rows, limit, relation, 1 - share, fixed, fewest

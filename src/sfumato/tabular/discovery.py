@@ -98,7 +98,7 @@ def try_most_values(
 ) -> list[tuple[TableMethod[Any], TablePublic]]:
     """Return the rest of a method with the most and longest values that may be found.
 
-    A trial on one record finds no values. Both together are as large as the release may become.
+    A trial on one record finds no values; both together are about as large as a release may become.
     """
     numbers = find_open(method, public)
     if not numbers:
