@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import noise
+from sfumato.tabular.allocation import MOST_ONE_WAY
 
 ROWS = 6_000
 #: The noisy number of rows, and of bins, decide the share of the columns.
@@ -89,7 +90,8 @@ def test_a_plan_is_true_to_the_tables_of_one_column(case, method):
         elif exact:
             assert deviation == pytest.approx(said, rel=ABOUT)
         else:
-            # There may be fewer bins than planned, with more noise on each and less in all.
+            # There may be fewer bins than planned, with more noise on each and less in all, unless
+            # they leave room for a round, which takes up to a fifth of what columns had.
             cells = step.figures["cells"]
             assert item["cells"] <= cells
-            assert item["cells"] * deviation <= (1 + ABOUT) * cells * said
+            assert item["cells"] * deviation <= (1 + ABOUT) / MOST_ONE_WAY * cells * said
