@@ -12,6 +12,7 @@ diagnostics  what a network knows (Σ I), the usefulness threshold θ, error by 
              network, and support vector machines trained on synthetic rows
 speed        load + model + answers at ε = 0.1 beside the seconds of the paper
 scale        a million rows in memory; ten million in a Parquet file, counted by DuckDB
+wide         200 columns, and a column of 10,000 values; see benchmarks/tabular_wide.py
 peers        MST, AIM and DataSynthesizer at the same ε, from the cache of their runs
 export       write the tables for the peers into the cache
 zoo          every method on the tables of benchmarks/tabular_zoo.py; see
@@ -44,6 +45,7 @@ import sfumato as sf
 import tabular_classify as classify
 import tabular_data as data
 import tabular_reference as reference
+import tabular_wide as wide
 import tabular_zoo_runs as zoo_runs
 from sfumato import noise
 from tabular_measures import Truth, counted, drawn, sets_of
@@ -677,9 +679,9 @@ def main() -> None:
     if sys.argv[1:2] == [ONE_FILE]:
         one_large_file(*sys.argv[2:])
         return
-    if sys.argv[1:2] == ["zoo"]:
+    if sys.argv[1:2] in (["zoo"], ["wide"]):
         try:
-            zoo_runs.main(sys.argv[2:])
+            (zoo_runs if sys.argv[1] == "zoo" else wide).main(sys.argv[2:])
         except ZooError as failure:
             sys.exit(str(failure))
         return
