@@ -12,6 +12,7 @@ diagnostics  what a network knows (Σ I), the usefulness threshold θ, error by 
              network, and support vector machines trained on synthetic rows
 speed        load + model + answers at ε = 0.1 beside the seconds of the paper
 scale        a million rows in memory; ten million in a Parquet file, counted by DuckDB
+wide         200 columns, and a column of 10,000 values; see benchmarks/tabular_wide.py
 peers        MST, AIM and DataSynthesizer at the same ε, from the cache of their runs
 export       write the tables for the peers into the cache
 zoo          every method on the tables of benchmarks/tabular_zoo.py; see
@@ -47,6 +48,7 @@ import tabular_classify as classify
 import tabular_data as data
 import tabular_judges as judges
 import tabular_reference as reference
+import tabular_wide as wide
 import tabular_zoo_runs as zoo_runs
 from sfumato import noise
 from tabular_measures import Truth, counted, drawn, sets_of
@@ -649,7 +651,7 @@ SECTIONS: dict[str, Callable[[Setting], None]] = {
 
 
 #: Sections with options of their own.
-OWN_OPTIONS = {"zoo": zoo_runs.main, "judges": judges.main}
+OWN_OPTIONS = {"zoo": zoo_runs.main, "judges": judges.main, "wide": wide.main}
 
 
 def asked() -> tuple[Callable[[Setting], None], Setting]:

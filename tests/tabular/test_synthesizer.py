@@ -20,6 +20,7 @@ from sfumato.privacy.loss import ZCDP, PureDP
 from sfumato.privacy.program import Ask, DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
+from sfumato.tabular import synthesizer
 from sfumato.tabular.allocation import plan_shares
 from sfumato.tabular.candidates import candidate_pool
 from sfumato.tabular.counting_method import TOTAL
@@ -244,6 +245,12 @@ def test_shares_of_a_release_add_up_to_one(limit):
         share, rounds = plan_shares((2, 9, 40), rows, limit, Relation.REPLACE_ONE)
         assert share + rounds.number * (rounds.choice + rounds.table) == 1
     assert sum(shares_by_size((2, 9, 40), gaussian=isinstance(limit, ZCDP))) == 1
+
+
+def test_all_pairs_of_many_columns_are_offered():
+    sizes = (2,) * 130 + (30,) * 20
+    rounds = plan_shares(sizes, 10**6, PureDP(1), Relation.ADD_REMOVE)[1]
+    assert len(synthesizer._offer(sizes, rounds).sets) == 150 * 149 // 2
 
 
 def test_one_large_column_does_not_forbid_tables_of_the_others():

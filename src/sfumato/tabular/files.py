@@ -63,11 +63,14 @@ def codebook(public: TablePublic) -> bytes:
     """
     import polars as pl
 
-    rows = [
-        (column.name, code, column.coding.label(code) if code < proper else reserved[code - proper])
-        for column in public.schema.columns
-        for proper, reserved in [(column.coding.proper, column.coding.reserved_labels)]
-        for code in range(column.size)
-        if column.size <= MOST_LISTED or code in (0, proper - 1) or code >= proper
-    ]
+    rows = []
+    for column in public.schema.columns:
+        coding, size = column.coding, column.size
+        proper, reserved = coding.proper, coding.reserved_labels
+        few = size <= MOST_LISTED
+        listed = range(size) if few else sorted({0, proper - 1, *range(proper, size)})
+        rows += [
+            (column.name, code, coding.label(code) if code < proper else reserved[code - proper])
+            for code in listed
+        ]
     return csv(pl.DataFrame(rows, schema=["column", "code", "value"], orient="row"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,8 +41,8 @@ __all__ = ["Synthesizer"]
 
 #: What the number of rows costs where it is private: it only steers how many tables are measured.
 ROWS_SHARE = Fraction(1, 100)
-#: More sets or cells than this are not compared with the data in one round.
-MOST_SETS, MOST_POOL_CELLS = 7_500, 2**22
+#: More sets, pairs of columns or cells than this are not compared with the data in one round.
+MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
 #: The most cells of the model.
 MOST_MODEL_CELLS = 2**19
 #: What a column is called that is measured a second time.
@@ -63,7 +63,11 @@ def _counts_rows(public: TablePublic) -> bool:
 
 def _offer(sizes: tuple[int, ...], rounds: Rounds) -> Pool:
     """Return the sets of columns that rounds choose from."""
-    return candidate_pool(sizes, rounds.cells, most_sets=MOST_SETS, most_cells=MOST_POOL_CELLS)
+    # The smallest sets come first: without room for all pairs no large column would be joined.
+    pairs = min(comb(len(columns_to_count(sizes)), 2), MOST_PAIRS)
+    return candidate_pool(
+        sizes, rounds.cells, most_sets=max(MOST_SETS, pairs), most_cells=MOST_POOL_CELLS
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
