@@ -29,8 +29,8 @@ Codes = Callable[[float], NDArray[np.int64]]
 CHOICE_SHARE = Fraction(15, 100)
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06
-#: Bounds of that share where there are rounds; where even the whole budget leaves so many times that
-#: noise, one-way tables get all of it.
+#: Bounds of that share where there are rounds; where even the whole budget leaves so many times
+#: that noise, one-way tables get all of it.
 LEAST_ONE_WAY, MOST_ONE_WAY, ALL_ONE_WAY = 0.15, 0.8, 2.0
 #: The noise of all rounds on typical tables adds up to at most this many times the rows. Gaussian
 #: noise grows with the root of the number of tables only, and may be larger.
