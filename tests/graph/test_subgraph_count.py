@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato import noise
 from sfumato.audit import Pair
-from sfumato.data.graph import GraphPublic, read_graph
+from sfumato.data.graph import Graph, GraphPublic, read_graph
 from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
 from sfumato.graph.shapes import Shape
 from sfumato.graph.subgraph_count import SubgraphCount
@@ -215,6 +215,28 @@ def test_the_mechanism_is_chosen_from_public_facts():
     assert SubgraphCount(epsilon="0.1", shape="clique", k=4).chosen(small) == "ladder"
     assert SubgraphCount(epsilon="0.1", shape="clique", k=3).chosen(small) == "smooth"
     assert SubgraphCount(epsilon=1, mechanism="laplace").chosen(small) == "laplace"
+
+
+@pytest.mark.parametrize(
+    ("shape", "k"), [("triangle", None), ("star", 2), ("star", 3), ("clique", 4), ("k-triangle", 2)]
+)
+def test_plain_noise_is_chosen_where_it_is_less_on_a_graph_without_edges(shape, k):
+    empty = Graph(np.zeros((0, 2), dtype=np.int64), 60)
+    for epsilon, plain in (("1/100", True), ("1/5", False)):
+        given = {"epsilon": epsilon, "shape": shape, "k": k}
+        assert (SubgraphCount(**given).chosen(empty.public) == "laplace") == plain
+        own = "ladder" if shape in ("clique", "k-triangle") else "smooth"
+        error, other = (
+            SubgraphCount(mechanism=mechanism, **given).expected_error(empty)
+            for mechanism in ("laplace", own)
+        )
+        assert (error < other) == plain
+    assert SubgraphCount(epsilon="1/100", rungs="paper").chosen(empty.public) == "smooth"
+
+
+def test_plain_noise_that_64_bits_do_not_hold_is_not_chosen():
+    public = GraphPublic(nodes=60)
+    assert SubgraphCount(epsilon="1e-9", shape="star", k=6).chosen(public) == "smooth"
 
 
 def test_published_smooth_noise_spends_a_third():

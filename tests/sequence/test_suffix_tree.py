@@ -150,6 +150,30 @@ def test_shares_and_noise_are_as_documented():
     assert scale == pytest.approx(13.24, abs=0.01)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_by_default_an_average_child_scores_four_scales_of_the_noise(relation):
+    public = SequencesPublic(alphabet=tuple("abc"), unit="sequence", relation=relation)
+    method = SuffixTree(epsilon=2, longest=5, tree_share="1/2")
+    scale = 5 * (1 if relation == "add_remove" else 2)
+    assert method._splits(public, 5).threshold == 4 * 4 * scale
+    assert SuffixTree(epsilon=2, longest=5, repair="clip")._splits(public, 5).threshold == 0
+    assert SuffixTree(epsilon=2, longest=5, threshold=7)._splits(public, 5).threshold == 7
+
+
+def test_the_symbols_of_few_sequences_over_many_symbols_are_not_given_away_for_pairs():
+    draw = np.random.default_rng(3)
+    texts = [draw.geometric(0.1, 6).clip(1, 40).tolist() for _ in range(1000)]
+    data = sf.Sequences(texts, range(1, 41))
+    truth = np.bincount(np.concatenate(texts), minlength=41)[1:]
+    errors = {}
+    for threshold in (None, 0):
+        with noise.seeded(1):
+            model = SuffixTree(epsilon=1, longest=7, threshold=threshold).release(data)
+        found = np.array([model.frequency([symbol]) for symbol in range(1, 41)])
+        errors[threshold] = np.abs(found - truth).sum()
+    assert errors[None] < 0.7 * errors[0]
+
+
 def test_a_declared_limit_costs_nothing():
     data = made.sequences(made.made(10))
     labels = [entry.label for entry in SuffixTree(epsilon=1, longest=3).release(data).transcript]

@@ -1,8 +1,9 @@
 """How many triangles, stars, cliques or k-triangles a graph has.
 
-The noise follows the graph's own sensitivity: by a ladder, or by a smooth bound with Cauchy noise.
-Which of them is taken is decided by the shape, the number of nodes and ε, never by the graph. Two
-others, which take several steps and can tell how large their noise was, are taken if asked for.
+The noise follows the graph's own sensitivity: by a ladder, or by a smooth bound with Cauchy noise;
+where few nodes and a small ε leave nothing to gain by that, plain noise is less. Which of them is
+taken is decided by the shape, the number of nodes and ε, never by the graph. Two others, which take
+several steps and can tell how large their noise was, are taken if asked for.
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ LARGEST_SCALE = 2**52
 #: cent smaller than that of the ladder, and the error it exceeds once in twenty times twice as
 #: large or more.
 SMOOTH_BELOW = Fraction(10)
+#: Plain noise is the smaller one on any graph while ε times the number of nodes n is below this.
+#: The sensitivity of a graph without edges grows the least: that of triangles by 1/2 with every
+#: edge. So the median error of a ladder, whose rungs weigh e^(−ε/2) of the one before, is at least
+#: 2.8/ε², that of smooth noise .98/ε², and that of plain noise n·ln 2/ε. Other shapes are alike.
+PLAIN_BELOW = {"ladder": Fraction(4), "smooth": Fraction(7, 5)}
 #: The share of ε that pays for moving the count; the rest pays for the change of its smooth bound.
 SLIDE = Fraction(3, 4)
 
@@ -65,7 +71,7 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         triangles and stars only. `"laplace"`: noise scaled to the global sensitivity. `"noisy-ls"`:
         noise scaled to a noisy local sensitivity; requires delta, and the release includes its
         error margin. `"recursive"`: the contribution of each edge is limited, and the limit is
-        chosen privately; small graphs only. `"auto"`: one of the first two.
+        chosen privately; small graphs only. `"auto"`: one of the first three.
     delta
         For `"noisy-ls"` only: the probability that the noise is too small. It should be far below 1
         divided by the number of edges.
@@ -145,8 +151,14 @@ class SubgraphCount(Method[Graph, NumberRelease]):
         """Return which mechanism is used, from public facts."""
         if self.mechanism != "auto":
             return self.mechanism
-        near = self._epsilon(public) ** 2 * public.nodes < SMOOTH_BELOW**2
-        return "smooth" if self._exact and near else "ladder"
+        epsilon = self._epsilon(public)
+        near = epsilon**2 * public.nodes < SMOOTH_BELOW**2
+        own = "smooth" if self._exact and near else "ladder"
+        # A ladder or constants of a paper were asked for by name.
+        as_printed = self.rungs == "paper" or self.variant == "published"
+        cap = self._shape.global_sensitivity(public.nodes)
+        few = epsilon * public.nodes < PLAIN_BELOW[own] and cap / epsilon <= LARGEST_SCALE
+        return "laplace" if few and not as_printed else own
 
     def check(self, public: GraphPublic) -> None:
         """Raise for shapes too large to count, and where plain noise would not fit 64 bits."""

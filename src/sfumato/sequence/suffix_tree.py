@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato import noise as randomness
 from sfumato.data.sequences import SequencesPublic
 from sfumato.mechanisms.count_noise import margin
+from sfumato.mechanisms.laplace import LARGEST_COUNT
 from sfumato.mechanisms.privtree import TreeSplits, grow_tree
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import Number
@@ -35,6 +36,10 @@ SPLITS, HISTOGRAMS, LEAVES = "splits", "histograms", "leaves"
 #: all leaves below them would be noisier. These are their weights, and that of the leaves.
 UPPER = {"symbols": Fraction(1), "pairs": Fraction(2)}
 LEAF_WEIGHT = Fraction(13)
+#: By default a context is split if an average child of it would have a score of this many times the
+#: scale of the noise on one count: the noise exceeds that with a probability of e⁻⁴, 2 %. Of 1/2, 2,
+#: 4, 8 and 16, errors on six sets of sequences were about the same from 4 on (benchmarks/laws.py).
+CHILD_SCORE = 4
 #: No context has more symbols than this, unless more are asked for.
 MOST_LEVELS = 100
 
@@ -60,7 +65,9 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         1/5 and 1/β, where β = symbols + 1; 1/β with `repair="clip"`.
     threshold
         A context is split if its score clearly exceeds this. The score is the number of following
-        symbols other than the most frequent one.
+        symbols other than the most frequent one. Default: 4·β times the scale of the noise on the
+        count of one following symbol, since the counts of smaller contexts would be noise; 0 with
+        `repair="clip"`.
     levels
         Maximum number of symbols in a context. Default: the length limit, and at most 100.
     variant
@@ -82,7 +89,7 @@ class SuffixTree(SequenceMethod[SequenceModel]):
     former_names: ClassVar[dict[str, str]] = {"noise": "variant"}
 
     tree_share: Number | None = parameter(OrNone(SHARE), None)
-    threshold: int = parameter(Whole(0, 2**53), 0)
+    threshold: int | None = parameter(OrNone(Whole(0, 2**53)), None)
     levels: int | None = parameter(OrNone(Whole(0, 2**20)), None)
     variant: Literal["tight", "paper"] = parameter(OneOf(("tight", "paper")), "tight")
     repair: Literal["shrink", "clip"] = parameter(OneOf(("shrink", "clip")), "shrink")
@@ -109,13 +116,19 @@ class SuffixTree(SequenceMethod[SequenceModel]):
     def _splits(self, public: SequencesPublic, limit: int) -> TreeSplits:
         """Return the primitive that decides which contexts are split."""
         epsilon, relation = self.record_epsilon(public)
+        tree, histograms = (epsilon * self.left() * share for share in self.shares(public))
+        threshold = self.threshold
+        if threshold is None:
+            noise = leaf_noise((1,), limit, histograms, relation)
+            least = CHILD_SCORE * (public.symbols + 1) * noise.scale
+            threshold = 0 if self.repair == "clip" else min(round(least), LARGEST_COUNT)
         return TreeSplits(
-            epsilon=epsilon * self.left() * self.shares(public)[0],
+            epsilon=tree,
             fan_out=public.symbols + 1,
             # A context is what came before some symbol, the start included: at most `limit` long.
             levels=min(limit, MOST_LEVELS if self.levels is None else self.levels),
             sensitivity=limit,
-            threshold=self.threshold,
+            threshold=threshold,
             relation=relation,
             noise=self.variant,
         )
