@@ -37,8 +37,8 @@ SPLITS, HISTOGRAMS, LEAVES = "splits", "histograms", "leaves"
 UPPER = {"symbols": Fraction(1), "pairs": Fraction(2)}
 LEAF_WEIGHT = Fraction(13)
 #: By default a context is split if an average child of it would have a score of this many times the
-#: scale of the noise on one count: the noise exceeds that with a probability of e⁻⁴, 2 %. Of 1/2, 2,
-#: 4, 8 and 16, errors on six sets of sequences were about the same from 4 on (benchmarks/laws.py).
+#: scale of the noise on one count: the noise exceeds that with a probability of e⁻⁴, 2 %. Of 1/2,
+#: 2, 4, 8 and 16, those from 4 on had about the same errors on six sets (benchmarks/laws.py).
 CHILD_SCORE = 4
 #: No context has more symbols than this, unless more are asked for.
 MOST_LEVELS = 100
