@@ -94,7 +94,7 @@ class BinnedPublic(TablePublic):
             for number, column in enumerate(public.schema.columns)
         )
         return cls(
-            schema=replace(public.schema, columns=columns),
+            schema=replace(public.schema, columns=columns, constraints=()),
             unit=public.unit,
             relation=public.relation,
             contribution=public.contribution,
@@ -234,7 +234,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
         )
         numbers = {column: bins.number for column, bins in found.items()}
         known = {column: fine.counts_of(found[column]) for column, fine in leaves.items()}
-        seen = replace(BinnedPublic.seen(public, numbers, left), known=known)
+        rules = public.rules.see({column: bins.groups for column, bins in found.items()})
+        seen = replace(BinnedPublic.seen(public, numbers, left), known=known, seen_rules=rules)
         release = yield from see_through(view, self._table_program(seen, rest))
         return undo_bins(release, public, found, self._bins_words(public, found), leaves)
 

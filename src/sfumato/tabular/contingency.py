@@ -143,7 +143,10 @@ class Contingency(TableMethod[SyntheticTable]):
         total: float,
     ) -> Model:
         """Return the model that treats negative cells as was asked for."""
+        every = tuple(range(len(public.sizes)))
+        legal = public.rules.joint(every).ravel() if public.rules else np.ones_like(counts) > 0
         if self.repair == "marginal":
-            return SignedModel(public.sizes, counts, total)
-        cells = probabilities(counts, total, clip=self.repair == "table")
+            return SignedModel(public.sizes, np.where(legal, counts, 0.0), total)
+        cells = np.zeros_like(counts)
+        cells[legal] = probabilities(counts[legal], total, clip=self.repair == "table")
         return DenseModel(public.sizes, cells)

@@ -140,6 +140,8 @@ class MWEM(TableMethod[SyntheticTable]):
             total = float(told[0])
         rows = min(max(total, 0.0), float(LARGEST_TOTAL))
         weights, tables = Weights(public.sizes), list[NoisyTable]()
+        if public.rules:
+            weights.forbid(~public.rules.joint(tuple(range(len(public.sizes)))).ravel())
         mean = np.zeros_like(weights.cells)
         for number in track(range(1, rounds.number + 1), "learning"):
             chosen = 0
@@ -320,6 +322,11 @@ class Weights:
     def __post_init__(self) -> None:
         number = prod(self.sizes)
         self.cells = np.full(number, 1.0 / number)
+
+    def forbid(self, cells: NDArray[np.bool_]) -> None:
+        """Take all weight from cells that cannot occur; updates give them none."""
+        self.cells[cells] = 0.0
+        self.cells /= self.cells.sum()
 
     def model(self) -> DenseModel:
         """Return the weights as they are now."""
