@@ -146,7 +146,7 @@ def test_constraints_that_no_row_satisfies_are_refused(constraints):
 
 
 def test_orders_in_a_circle_are_refused():
-    columns = {name: (0, 9) for name in "abc"}
+    columns = dict.fromkeys("abc", (0, 9))
     with pytest.raises(ValueError, match="circle"):
         schema({"order": ["a", "b", "c"]}, {"order": ["c", "a"]}, columns=columns)
 

@@ -2,6 +2,7 @@
 
 import io
 from datetime import date, timedelta
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -79,7 +80,7 @@ def violated(frame, declared):
     for constraint in declared.constraints:
         if isinstance(constraint, Ordered):
             values = [frame[name].to_physical() for name in constraint.columns]
-            pairs = zip(values, values[1:], strict=False)
+            pairs = pairwise(values)
             bad = [(a >= b if constraint.strict else a > b).any() for a, b in pairs]
         elif isinstance(constraint, Determined):
             source = frame[constraint.source].to_list()
@@ -320,7 +321,9 @@ def test_a_column_that_follows_from_another_costs_nothing():
     assert not any("region" in what or "group" in what for what in counted)
     plan = sf.Independent(epsilon=1, binner="declared").plan(known.public)
     before = sf.Independent(epsilon=1, binner="declared").plan(plain.public)
-    assert plan.steps[0].figures["standard_deviation"] < before.steps[0].figures["standard_deviation"]
+    assert (
+        plan.steps[0].figures["standard_deviation"] < before.steps[0].figures["standard_deviation"]
+    )
     assert any("at no privacy loss: never age from 18" in note for note in plan.notes)
     assert any("region from city, group from age" in note for note in plan.notes)
 
@@ -354,11 +357,34 @@ def test_columns_that_follow_are_counted_through_their_sources():
     assert model.sizes == (3, 2, 2, 2)
 
 
+def test_open_columns_are_found_beside_columns_that_follow():
+    columns = {"city": HOSPITAL["city"], "region": HOSPITAL["region"], "street": "discover"}
+    declared = schema([KNOWN[4]], columns)
+    rows = patients(3000).select("city", "region", street=pl.lit("Ringstraße"))
+    with noise.seeded(1):
+        release = sf.Synthesizer(epsilon=3, delta=1e-6).release(sf.Table(rows, declared))
+    assert release.public.labels("street") == ("Ringstraße", "(other)")
+    assert violated(release.published, declared) == []
+
+
+def test_a_table_too_large_for_elimination_is_answered_by_a_sample():
+    class Large(ProductModel):
+        def marginal(self, columns):
+            raise constrained.TooLarge("too large")
+
+    rules = schema([{"order": ["a", "b"]}], {"a": (0, 9), "b": (0, 9)}).rules
+    groups = np.arange(10) // 5
+    binned = BinnedModel(
+        Large([np.array([0.5, 0.5])] * 2), dict.fromkeys((0, 1), Bins(groups, 10)), rules
+    )
+    model = LegalModel(binned, rules)
+    assert rules.allows(model.draw(2000, np.random.default_rng(0)).T).all()
+    assert not model.marginal((0, 1))[np.tril_indices(10, -1)].any()
+
+
 def test_with_a_delta_noise_is_chosen_for_the_columns_that_are_measured():
     columns = {f"c{i}": ["x", "y"] for i in range(12)}
-    known = [
-        {"determines": {"c0": f"c{i}"}, "map": {"x": "y", "y": "x"}} for i in range(1, 12)
-    ]
+    known = [{"determines": {"c0": f"c{i}"}, "map": {"x": "y", "y": "x"}} for i in range(1, 12)]
     declared = schema(known, columns)
     table = declared.public.make_synthetic(50, np.random.default_rng(0))
     release = sf.Synthesizer(epsilon=1, delta=1e-9).release(table)

@@ -7,6 +7,7 @@ counts tell; everything here is post-processing of released figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.allowed import Rules
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.graphical.elimination import TooLarge
 from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Model, Network
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
@@ -313,12 +315,13 @@ class BinnedModel:
 
         Only those of which one is in bins, and which have few enough combinations.
         """
-        found = () if self.rules is None else self.rules.components
-        return {
-            one: self._couple(one)
-            for one in found
-            if set(one) & set(self.bins) and prod(self._shape(one)) <= MOST_CELLS
-        }
+        found: dict[tuple[int, ...], Bins] = {}
+        for one in () if self.rules is None else self.rules.components:
+            if set(one) & set(self.bins) and prod(self._shape(one)) <= MOST_CELLS:
+                # A model may join them in too large a table.
+                with suppress(TooLarge):
+                    found[one] = self._couple(one)
+        return found
 
     def _couple(self, columns: tuple[int, ...]) -> Bins:
         """Return how bins of some columns are spread over the codes that constraints allow.

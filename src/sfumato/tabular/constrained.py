@@ -27,6 +27,7 @@ from sfumato.mechanisms.graphical.junction import junction_tree
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import Program
 from sfumato.tabular.model import Model, Network, Part
+from sfumato.tabular.simple_models import spread
 
 if TYPE_CHECKING:
     from sfumato.privacy.budget import Budget
@@ -41,6 +42,7 @@ __all__ = [
     "fill_in_plan",
     "fill_in_program",
     "leave_out",
+    "legal_cells",
     "structural_zeros",
 ]
 
@@ -73,6 +75,14 @@ def structural_zeros(rules: Rules) -> list[Zeros]:
         if junction_tree(rules.sizes, joined).cells <= MOST_CLIQUE_CELLS + sum(rules.sizes):
             zeros.append((part.columns, mask))
     return zeros
+
+
+def legal_cells(rules: Rules) -> NDArray[np.bool_]:
+    """Return which combinations of the codes of all columns are allowed, flat."""
+    held = rules.columns
+    keep = [column in held for column in range(len(rules.sizes))]
+    whole, shape = spread(rules.joint(held).astype(np.float64).ravel(), rules.sizes, keep)
+    return np.asarray(np.broadcast_to(whole, shape) > 0).ravel()
 
 
 def draw_legal(
@@ -147,10 +157,14 @@ class LegalModel:
     @cached_property
     def _knows_all(self) -> bool:
         """Whether the model inside gives no weight to what is forbidden."""
-        return all(
-            part.cells <= MOST_CELLS and not self.inside.marginal(part.columns)[~part.mask()].any()
-            for part in self.rules.parts
-        )
+        if any(part.cells > MOST_CELLS for part in self.rules.parts):
+            return False
+        try:
+            return not any(
+                self.inside.marginal(part.columns)[~part.mask()].any() for part in self.rules.parts
+            )
+        except TooLarge:
+            return False
 
     def marginal(self, columns: tuple[int, ...]) -> Floats:
         """Return the probabilities of all combinations of some columns, axes in the order given.
@@ -325,6 +339,10 @@ def _fill_in(release: SyntheticTable, public: TablePublic, followers: Followers)
     """Return a release with the columns that follow from others."""
     from sfumato.tabular.synthetic import SyntheticTable
 
+    # The values of open columns are found by now.
+    known = {column.name: column for column in release.public.schema.columns}
+    columns = tuple(known.get(column.name, column) for column in public.schema.columns)
+    public = replace(public, schema=replace(public.schema, columns=columns))
     tables = [
         replace(table, columns=tuple(followers.kept[column] for column in table.columns))
         for table in release.tables

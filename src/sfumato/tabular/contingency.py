@@ -17,6 +17,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
+from sfumato.tabular.constrained import legal_cells
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
     TOTAL,
@@ -143,8 +144,7 @@ class Contingency(TableMethod[SyntheticTable]):
         total: float,
     ) -> Model:
         """Return the model that treats negative cells as was asked for."""
-        every = tuple(range(len(public.sizes)))
-        legal = public.rules.joint(every).ravel() if public.rules else np.ones_like(counts) > 0
+        legal = legal_cells(public.rules)
         if self.repair == "marginal":
             return SignedModel(public.sizes, np.where(legal, counts, 0.0), total)
         cells = np.zeros_like(counts)

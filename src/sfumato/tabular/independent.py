@@ -134,8 +134,9 @@ class Independent(BinningMethod):
         joined: Model = ProductModel(model)
         if zeros := structural_zeros(public.rules):
             # The columns as they were measured, and as independent as constraints let them be.
-            known = [Measured((c,), one * total, 1.0) for c, one in enumerate(model)]
-            joined = FittedModel(fit(public.sizes, known, max(total, 1.0), zeros=zeros))
+            rows = max(total, 1.0)
+            known = [Measured((c,), one * rows, 1.0) for c, one in enumerate(model)]
+            joined = FittedModel(fit(public.sizes, known, rows, zeros=zeros))
         tables = [
             NoisyTable(name, (column,), (0,), public.sizes[column], noise.standard_deviation)
             for name, column, noise in zip(names, columns, noises, strict=True)

@@ -24,6 +24,7 @@ from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
 from sfumato.tabular.candidates import Pool
+from sfumato.tabular.constrained import legal_cells
 from sfumato.tabular.counting_method import TOTAL, TableMethod, count_step, mean_absolute
 from sfumato.tabular.marginals import MOST_TABLES
 from sfumato.tabular.queries import GRID, Distances, PoolTable
@@ -141,7 +142,7 @@ class MWEM(TableMethod[SyntheticTable]):
         rows = min(max(total, 0.0), float(LARGEST_TOTAL))
         weights, tables = Weights(public.sizes), list[NoisyTable]()
         if public.rules:
-            weights.forbid(~public.rules.joint(tuple(range(len(public.sizes)))).ravel())
+            weights.forbid(~legal_cells(public.rules))
         mean = np.zeros_like(weights.cells)
         for number in track(range(1, rounds.number + 1), "learning"):
             chosen = 0
