@@ -34,6 +34,8 @@ MOST_CELLS = 2**22
 MOST_TRIES = 20_000
 #: Values within bins are drawn again so often before those out of order are moved.
 REDRAWS = 20
+#: Bins follow the stretches that constraints make of a column up to so many.
+MOST_SEGMENTS = 8
 #: Values are compared as whole numbers below this.
 LARGEST = 2**62
 
@@ -409,6 +411,24 @@ class Rules:
         )
         parts = tuple(part.see([groups.get(c) for c in part.columns]) for part in self.parts)
         return Rules(sizes, parts)
+
+    def segments(self, column: int) -> NDArray[np.int64]:
+        """Return stretches of a column's codes of which constraints treat all codes alike.
+
+        Where there are many such stretches, or none but the whole, all codes are in one.
+        """
+        changes = np.zeros(self.sizes[column] - 1, dtype=np.bool_)
+        for part in self.parts:
+            if column not in part.columns:
+                continue
+            axis = part.columns.index(column)
+            if isinstance(part, Forbidden):
+                changes |= np.diff(part.inside[axis])
+            elif isinstance(part, Allowed):
+                others = tuple(a for a in range(part.table.ndim) if a != axis)
+                changes |= np.diff(part.table, axis=axis).any(axis=others)
+        found = np.concatenate([[0], np.cumsum(changes)])
+        return np.zeros_like(found) if found[-1] >= MOST_SEGMENTS else found
 
     def even(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Return the shares of some columns if all allowed rows are alike.

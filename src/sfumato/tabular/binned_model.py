@@ -121,6 +121,9 @@ class Leaves:
         The noisy count of each leaf, repaired.
     deviation
         The standard deviation of its noise.
+    segments
+        The stretch of each code that no bin reaches beyond, if there are enough bins; all codes
+        are in one by default.
     """
 
     label: str
@@ -128,6 +131,7 @@ class Leaves:
     proper: int
     counts: NDArray[np.float64]
     deviation: float
+    segments: NDArray[np.int64] | None = None
 
     @cached_property
     def _firsts(self) -> NDArray[np.intp]:
@@ -150,7 +154,9 @@ class Leaves:
         number = len(self.counts) - (len(self.leaves) - self.proper)
         widths = np.bincount(self.leaves)
         middles = self._firsts[:number] + (widths[:number] - 1) / 2
-        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most)
+        apart = np.zeros(len(self.leaves)) if self.segments is None else self.segments
+        cuts = np.diff(apart[self._firsts[:number]]) > 0
+        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most, cuts)
         # Every reserved code is a leaf and a bin of its own.
         bins += [[leaf] for leaf in range(number, len(self.counts))]
         groups = np.repeat(np.arange(len(bins)), [len(bin_) for bin_ in bins])[self.leaves]
@@ -189,16 +195,23 @@ def repair_leaves(noisy: NDArray[np.int64], total: float, deviation: float) -> N
 
 
 def _join_neighbours(
-    counts: NDArray[np.float64], middles: NDArray[np.float64], deviation: float, most: int
+    counts: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    deviation: float,
+    most: int,
+    cuts: NDArray[np.bool_],
 ) -> list[list[int]]:
-    """Join leaves until there are no more than `most` bins; each is a list of leaves."""
+    """Join leaves until there are no more than `most` bins; each is a list of leaves.
+
+    Leaves on both sides of a cut are joined last.
+    """
     total = max(float(counts.sum()), 1e-9)
     centre = float(counts @ middles) / total
     spread = max(float(np.sqrt(counts @ (middles - centre) ** 2 / total)), 1e-9)
     few = counts < SIGNIFICANT * deviation
     bins: list[list[int]] = []
     for leaf, rare in enumerate(few):
-        if rare and leaf and few[leaf - 1]:
+        if rare and leaf and few[leaf - 1] and not cuts[leaf - 1]:
             bins[-1].append(leaf)
         else:
             bins.append([leaf])
@@ -207,6 +220,7 @@ def _join_neighbours(
     while len(bins) > most:
         rows = np.array(held)
         lost = rows[:-1] + rows[1:] + deviation * np.diff(at) / spread
+        lost[[bool(cuts[bin_[-1]]) for bin_ in bins[:-1]]] = np.inf
         first = int(np.argmin(lost))
         bins[first] += bins.pop(first + 1)
         held[first] += held.pop(first + 1)

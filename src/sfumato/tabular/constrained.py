@@ -268,7 +268,8 @@ def leave_out(
 ) -> tuple[TablePublic, Followers | None]:
     """Return the public part without columns that follow from others, and which these are.
 
-    A column that a parameter of the method names is measured all the same.
+    A column that a parameter of the method names is measured all the same, and so is one that
+    follows from a column of which bins are counted: its own counts tell it better.
 
     Parameters
     ----------
@@ -282,6 +283,8 @@ def leave_out(
         return public, None
     named = {text for item in fields(method) for text in _texts_in(getattr(method, item.name))}
     stay = [number for number, name in enumerate(public.columns) if name in named]
+    binned = method.columns_to_bin(public) if hasattr(method, "columns_to_bin") else ()
+    stay += [column for column, (source, _) in rules.followers.items() if source in binned]
     found = rules.without_followers(stay)
     if found is None:
         return public, None
