@@ -36,8 +36,8 @@ MOST_TRIES = 20_000
 REDRAWS = 20
 #: Bins follow the stretches that constraints make of a column up to so many.
 MOST_SEGMENTS = 8
-#: Values are compared as whole numbers below this.
-LARGEST = 2**62
+#: Values are compared as whole numbers below this; such as are written as doubles, below that.
+LARGEST, MOST_UNITS = 2**62, 2**51
 
 
 class Part(ABC):
@@ -238,7 +238,9 @@ class Orders:
         for number, ladder in ladders.items():
             ends = (int(ladder.firsts[0]), int(ladder.lasts[-1]))
             first, step = orders._scaled(number)
-            if max(abs(first) + step * abs(end) for end in ends) >= LARGEST:
+            # Numbers with decimals are written as doubles: different ones must stay different.
+            most = MOST_UNITS if ladder.scale == "number" and unit > 1 else LARGEST
+            if max(abs(first) + step * abs(end) for end in ends) >= most:
                 raise ValueError(
                     f"{columns[number].name} has steps too fine to be compared with others; "
                     "declare columns of an order in steps of the same kind"
