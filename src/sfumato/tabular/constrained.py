@@ -47,7 +47,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Draw = Callable[[int, np.random.Generator], NDArray[np.int64]]
 
 #: Rows that violate a constraint are drawn again so often before they are repaired.
 REDRAWS = 20
@@ -86,7 +85,10 @@ def legal_cells(rules: Rules) -> NDArray[np.bool_]:
 
 
 def draw_legal(
-    draw: Draw, rules: Rules, rows: int, generator: np.random.Generator
+    draw: Callable[[int, np.random.Generator], NDArray[np.int64]],
+    rules: Rules,
+    rows: int,
+    generator: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the codes of rows that satisfy all constraints, shape (rows, columns).
 
