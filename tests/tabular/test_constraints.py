@@ -148,6 +148,7 @@ def test_rows_keep_all_constraints_and_the_release_is_verified(name, tmp_path):
     assert sf.verify(tmp_path / "release")
     words = " ".join((tmp_path / "release" / "README.txt").read_text().split())
     assert "admitted ≤ discharged" in words
+    assert release.alone == ()
     written = (tmp_path / "release" / "synthetic.csv").read_bytes()
     assert violated(pl.read_csv(io.BytesIO(written), try_parse_dates=True), declared) == []
 

@@ -145,7 +145,7 @@ class TablePublic(Public):
             words.append("that no person has more than one row (declared, not checked)")
         if self.schema.constraints:
             listed = "; ".join(constraint.words() for constraint in self.schema.constraints)
-            words.append(f"the declared constraints, which all rows here satisfy: {listed}")
+            words.append(f"the declared constraints: {listed}")
         return (*words, *super().assumptions())
 
     @property

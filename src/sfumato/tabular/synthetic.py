@@ -155,8 +155,9 @@ class SyntheticTable(Release, ToFrame):
 
     @property
     def alone(self) -> tuple[int, ...]:
-        """The columns that stand alone: in the model they go with no other."""
+        """The columns that neither the model nor a constraint joins with others."""
         joined = {column for part in self.together for column in part.columns}
+        joined |= set(self.public.rules.columns)
         return tuple(number for number in range(len(self.public.columns)) if number not in joined)
 
     @cached_property
