@@ -12,10 +12,13 @@ diagnostics  what a network knows (Σ I), the usefulness threshold θ, error by 
              network, and support vector machines trained on synthetic rows
 speed        load + model + answers at ε = 0.1 beside the seconds of the paper
 scale        a million rows in memory; ten million in a Parquet file, counted by DuckDB
+wide         200 columns, and a column of 10,000 values; see benchmarks/tabular_wide.py
 peers        MST, AIM and DataSynthesizer at the same ε, from the cache of their runs
 export       write the tables for the peers into the cache
 zoo          every method on the tables of benchmarks/tabular_zoo.py; see
              benchmarks/tabular_zoo_runs.py for its own options
+judges       synthetic rows before SDMetrics, SynthEval and Anonymeter, beside baselines; see
+             benchmarks/tabular_judges.py for its own options
 
 Peers run in environments of their own, hours long: see benchmarks/peers/tabular_queue.py, which
 fills the cache that `--cache` names. Nothing of the data is written anywhere else.
@@ -43,7 +46,9 @@ from numpy.typing import NDArray
 import sfumato as sf
 import tabular_classify as classify
 import tabular_data as data
+import tabular_judges as judges
 import tabular_reference as reference
+import tabular_wide as wide
 import tabular_zoo_runs as zoo_runs
 from sfumato import noise
 from tabular_measures import Truth, counted, drawn, sets_of
@@ -645,6 +650,10 @@ SECTIONS: dict[str, Callable[[Setting], None]] = {
 }
 
 
+#: Sections with options of their own.
+OWN_OPTIONS = {"zoo": zoo_runs.main, "judges": judges.main, "wide": wide.main}
+
+
 def asked() -> tuple[Callable[[Setting], None], Setting]:
     """Return the section and the setting of the command line."""
     parser = argparse.ArgumentParser(
@@ -677,9 +686,9 @@ def main() -> None:
     if sys.argv[1:2] == [ONE_FILE]:
         one_large_file(*sys.argv[2:])
         return
-    if sys.argv[1:2] == ["zoo"]:
+    if (own := OWN_OPTIONS.get(sys.argv[1] if sys.argv[1:] else "")) is not None:
         try:
-            zoo_runs.main(sys.argv[2:])
+            own(sys.argv[2:])
         except ZooError as failure:
             sys.exit(str(failure))
         return

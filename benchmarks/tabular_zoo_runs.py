@@ -137,16 +137,6 @@ class Peer(Contender):
         """Whether its runs hold for one source of the package alone."""
         return False
 
-    def interpreter(self) -> Path:
-        """Return the interpreter of its environment."""
-        found = Path(os.environ.get("SFUMATO_PEERS", "")) / self.package / "bin" / "python"
-        if not found.exists():
-            raise zoo.ZooError(
-                f"no interpreter for {self.label}; set SFUMATO_PEERS to the folder of the peers' "
-                "environments (tabular.py zoo --help)"
-            )
-        return found
-
     def takes(self, cell: Cell) -> bool:
         """Whether it can promise what the cell asks for."""
         pure = cell.delta is None and self.package != "opendp"
@@ -154,31 +144,60 @@ class Peer(Contender):
 
     def draw(self, truth: Truth, cell: Cell, limit: float) -> tuple[Codes, float]:
         """Return the codes of synthetic rows, and the seconds of CPU they took."""
-        table, domain = data.write_for_peers(cell.table, truth.table, zoo.place() / "peers")
+        place = zoo.place().absolute() / "peers"
+        table, domain = data.write_for_peers(cell.table, truth.table, place)
         degree = 3 if len(truth.sizes) <= FEW_COLUMNS else 2
         script = "tabular_smartnoise.py" if self.package == "smartnoise" else "tabular_mbi.py"
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "rows.csv"
-            words: list[Any] = [self.interpreter(), SCRIPTS / script]
+            words: list[Any] = [find_interpreter(self.package), SCRIPTS / script]
             words += ["--data", table, "--domain", domain, "--out", out, "--degree", degree]
             words += ["--epsilon", cell.epsilon, "--delta", cell.delta or 0]
             words += ["--seed", secrets.randbelow(2**31), "--method", self.method.lower()]
             packaged = ["--packaged", Path(folder) / "packaged.csv"]
             words += packaged if self.package == "smartnoise" else ["--package", self.package]
-            done = subprocess.run(
-                [str(word) for word in words],
-                capture_output=True,
-                text=True,
-                env={**os.environ, **ONE_THREAD},
-                preexec_fn=functools.partial(limit_peer, limit),
-            )
-            if done.returncode:
-                if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-                    raise TimeoutError
-                raise ValueError((done.stderr.strip().splitlines() or ["no reason"])[-1][:200])
+            facts = run_peer(words, limit, Path(folder))
             rows = pl.read_csv(out, n_rows=truth.rows)
-        facts = json.loads(done.stdout.strip().splitlines()[-1])
         return rows.select(f"c{i}" for i in range(len(truth.sizes))).to_numpy(), facts["cpu"]
+
+
+def find_interpreter(package: str) -> Path:
+    """Return the interpreter of a peer's environment."""
+    found = Path(os.environ.get("SFUMATO_PEERS", "")).absolute() / package / "bin" / "python"
+    if not found.exists():
+        raise zoo.ZooError(
+            f"no interpreter for {package}; set SFUMATO_PEERS to the folder of the peers' "
+            "environments (tabular.py zoo --help, tabular.py judges --help)"
+        )
+    return found
+
+
+def run_peer(words: Sequence[Any], limit: float, folder: Path) -> dict[str, Any]:
+    """Run a peer's script within so many seconds of CPU, and return what its last line says.
+
+    Parameters
+    ----------
+    words
+        The interpreter, the script and its arguments; paths are absolute.
+    limit
+        The seconds.
+    folder
+        Where it runs: some peers leave files there.
+    """
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **ONE_THREAD},
+        cwd=folder,
+        preexec_fn=functools.partial(limit_peer, limit),
+    )
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise TimeoutError
+    if done.returncode:
+        raise ValueError((done.stderr.strip().splitlines() or ["no reason"])[-1][:200])
+    facts: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return facts
 
 
 def limit_peer(seconds: float) -> None:
@@ -501,7 +520,7 @@ def main(words: Sequence[str]) -> None:
     given = parser.parse_args(words)
     for contender in map(CONTENDERS.__getitem__, given.methods):
         if isinstance(contender, Peer):
-            contender.interpreter()
+            find_interpreter(contender.package)
     given.tables = [
         name for name in given.tables or zoo.names() if given.half in (None, zoo.half(name))
     ]

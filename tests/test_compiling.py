@@ -20,10 +20,12 @@ from sfumato.engines.bits import small_tables
 from sfumato.mechanisms.graphical import Measured, draw_kernels, fit, growth_kernels
 from sfumato.mechanisms.graphical import kernels as graphical_kernels
 from sfumato.noise import _kernels, _select_kernels
+from sfumato.tabular import part_estimates
+from sfumato.tabular.candidates import Pool
 
 MODULES = (
     _kernels, _select_kernels, kernels, bit_kernels, grammar, point_kernels,
-    graphical_kernels, draw_kernels, growth_kernels,
+    graphical_kernels, draw_kernels, growth_kernels, part_estimates,
 )  # fmt: skip
 
 
@@ -189,6 +191,19 @@ def test_models_are_the_same(checked):
     assert calls(checked) == {"descend", "spread_evenly"}
 
 
+def test_estimates_are_the_same(checked):
+    generator = np.random.default_rng(8)
+    sizes = (3, 4, 2, 5, 3)
+    measured = [
+        Measured(columns, generator.random([sizes[column] for column in columns]), 1.0)
+        for columns in ((0, 3), (1, 4), (2,))
+    ]
+    model = fit(sizes, measured, 10.0, iterations=5)
+    pool = Pool(((0, 1), (0, 3), (0, 1, 3, 4), (1, 2, 4), (2,), (2, 3)), sizes)
+    part_estimates.estimate_shares(pool, model, 500, generator)
+    assert checked["multiply_parts"].calls == 1
+
+
 def test_sizes_of_models_are_the_same(checked):
     generator = np.random.default_rng(7)
     for columns in (1, 3, 20, 70):
@@ -212,7 +227,7 @@ def test_every_kernel_is_compared(checked):
         "survivors", "draw_distinct", "count_levels", "count_block", "distances", "pack",
         "count_words", "complete", "sum_up", "look_up_sums", "_scan", "descend", "spread_evenly",
         "_count_grown_cells", "put_on_grid", "interleave_bits", "separate_bits", "count_grid",
-        "count_nested",
+        "count_nested", "multiply_parts",
     }  # fmt: skip
     assert set(checked) == named
     users = [

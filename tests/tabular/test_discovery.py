@@ -17,6 +17,7 @@ from sfumato.data.table_queries import DiscoverableValues
 from sfumato.engines.coding import Categories, Discover
 from sfumato.evaluate.table import evaluate
 from sfumato.mechanisms.partition_selection import FrequentValues
+from sfumato.privacy import door
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import ZCDP, ApproxDP, Joint
 from sfumato.privacy.loss_check import check_accounts
@@ -350,6 +351,36 @@ def test_a_page_shows_found_values_and_runs_none_of_them(tmp_path):
     assert "Values that were found" in text
     assert "<script>alert(1)" not in text and "&lt;script&gt;" in text
     assert "\x1b" not in text
+
+
+def test_a_release_warns_of_found_values_that_a_spreadsheet_may_run(tmp_path):
+    risky = ['=HYPERLINK("x")', "@x", "-x"]
+    towns = [*TOWNS, *(text for text in [*risky, "-5"] for _ in range(600))]
+    release = marginals().release(table(towns))
+    assert {*risky, "-5"} < set(release.discovered[0].values)
+    assert "3 of them begin with =, +, - or @" in release.words()
+    assert "spreadsheet" not in marginals().release(table()).words()
+    # The texts themselves are read back exactly.
+    release.save(tmp_path / "r")
+    assert "3 of them begin with" in " ".join((tmp_path / "r/README.txt").read_text().split())
+    written = pl.read_csv(tmp_path / "r/codebook.csv")["value"]
+    assert {*risky, "-5"} < set(written)
+
+
+@pytest.mark.parametrize(
+    "method", [m for m in methods() if m.discovers], ids=lambda method: method.__name__
+)
+def test_room_is_reserved_for_the_most_values_that_may_be_found(method):
+    names = [f"{i:02}".ljust(60, "x") for i in range(100)]
+    data = table(names * 200, columns={"town": {**OPEN, "most": 100, "longest": 60}})
+    made = method.example_method(
+        **{"public": data.public, **METHOD},
+        **({"columns": None} if method is sf.Histogram else {}),
+    )
+    room = door.try_out(door.prepare(made, data.public)).transcript
+    release = made.release(data)
+    assert len(release.discovered[0].values) == 100
+    assert sum(map(len, release.transcript.to_files().values())) <= door._GROWTH * room
 
 
 def test_only_the_engine_knows_what_occurs():

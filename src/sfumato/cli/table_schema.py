@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="The private table: CSV (.gz, .xz) or Parquet.")
 ]
-
-#: How a text begins that a spreadsheet may run as a formula. A plain number is harmless.
-FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.,]*$)")
 
 #: What stands between fields where it is not a comma.
 SEPARATORS = (";", "\t", "|", ",")
@@ -154,6 +150,8 @@ def _advise(screen: Screen, draft: Schema) -> None:
 
 def _warn_of_formulas(screen: Screen, draft: Schema) -> None:
     """Name the columns whose name or labels a spreadsheet might run; no label is shown."""
+    from sfumato.tabular.files import FORMULA
+
     risky = [
         repr(column.name)
         for column in draft.columns

@@ -161,9 +161,17 @@ def try_out(specification: Specification) -> Sizes:
     Whatever would break after the loss is booked breaks here, before it costs. How large the
     release will be is public, and the trial tells about how large.
     """
+    trials = specification.method().trials(specification.public())
+    sizes = [_try_one(Specification.of(method, public)) for method, public in trials]
+    return Sizes(
+        transcript=sum(size.transcript for size in sizes), files=sum(size.files for size in sizes)
+    )
+
+
+def _try_one(specification: Specification) -> Sizes:
+    """Go through one trial."""
     from sfumato.privacy.saved import all_files
 
-    specification = Specification.of(specification.method().trial(), specification.public())
     data = specification.public().make_synthetic(1, noise.generator(0))
     transcript = run(specification.method(), data, Sampler()).with_mark(REHEARSED)
     files = all_files(build(specification, transcript, time=now(), ledger=None))

@@ -235,6 +235,13 @@ class Method(ABC, Generic[DataT, ReleaseT]):
         """Return a method that goes through the same steps, sooner: it is tried before booking."""
         return self
 
+    def trials(self, public: Any) -> list[tuple[Method[Any, Any], Any]]:
+        """Return what is tried before booking: methods, each with a public part.
+
+        The sizes of all trials together are reserved for the release.
+        """
+        return [(self.trial(), public)]
+
     @abstractmethod
     def plan(self, public: Any) -> Plan:
         """Return the privacy loss and the expected error of a release, before anything is spent."""

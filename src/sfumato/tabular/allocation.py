@@ -29,17 +29,20 @@ Codes = Callable[[float], NDArray[np.int64]]
 CHOICE_SHARE = Fraction(15, 100)
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06
-#: Bounds of that share where there are rounds; where so many times the budget would be needed,
-#: one-way tables get all of it.
+#: Bounds of that share where there are rounds; where even the whole budget leaves so many times that
+#: noise, one-way tables get all of it.
 LEAST_ONE_WAY, MOST_ONE_WAY, ALL_ONE_WAY = 0.15, 0.8, 2.0
 #: The noise of all rounds on typical tables adds up to at most this many times the rows. Gaussian
 #: noise grows with the root of the number of tables only, and may be larger.
 WORTH, WORTH_GAUSSIAN = 1.0, 2.0
+#: That many columns are usual; more columns are worth more noise in proportion, since it takes as
+#: many more tables to join them.
+USUAL_COLUMNS = 12
 #: No table is smaller than this many cells when rounds are planned.
 FEWEST_CELLS = 16.0
 #: There are no more rounds than columns, or than this where columns are few; and in any case no
 #: more than this, since they take long and are hardly ever worth it.
-MOST_OF_FEW, MOST_ROUNDS = 8, 64
+MOST_OF_FEW, MOST_ROUNDS = 8, 128
 #: A table may have so many cells that its noise adds up to this many times the rows.
 LARGEST_NOISE = 6.0
 
@@ -109,10 +112,10 @@ def plan_shares(
         for size, share in zip(useful, shares, strict=True)
     ]
     off = float(np.mean([noise / (1 + noise) for noise in noises]))
+    if off > ALL_ONE_WAY * ONE_WAY_NOISE and fixed is None and not fewest:
+        return Fraction(1), NO_ROUNDS
     # Half the noise takes twice the share under pure epsilon, four times the share under zCDP.
     wanted = (off / ONE_WAY_NOISE) ** (2 if gaussian else 1)
-    if wanted > ALL_ONE_WAY and fixed is None and not fewest:
-        return Fraction(1), NO_ROUNDS
     share = Fraction(round(1000 * min(max(wanted, LEAST_ONE_WAY), MOST_ONE_WAY)), 1000)
     return share, plan_rounds(
         _most_codes(sizes, rows), rows, limit, relation, 1 - share, fixed, fewest
@@ -167,11 +170,13 @@ def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
 def _worthwhile(codes: Codes, rows: float, limit: Loss, relation: Relation, left: Fraction) -> int:
     """Return how many rounds are worth their noise.
 
-    What a model leaves unexplained falls about as 1/R with the number R of rounds, and the noise of
-    a table grows with R; so the largest R is taken at which R tables' noise is worth the rows.
+    What a model leaves unexplained falls about as d/R with the numbers d of columns and R of
+    rounds, since a tree of tables that joins all columns has d - 1, and the noise of a table grows
+    with R. The sum of both is least where R tables' noise is in proportion to d times the rows.
     """
-    worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
     columns = codes(0.0).size
+    worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
+    worth *= max(columns / USUAL_COLUMNS, 1.0)
     most = min(max(columns, MOST_OF_FEW), comb(columns, 2), MOST_ROUNDS)
     for number in range(1, most + 1):
         spread = _spread(limit, relation, left * (1 - CHOICE_SHARE) / number)

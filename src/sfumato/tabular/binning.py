@@ -274,7 +274,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
         within = "follow finer counts" if self._binner == "auto" else "are spread evenly"
         note = (
             f"{named}: at most {self.most_bins} bins per column, and errors are those for so "
-            f"many; fewer bins mean less noise, and within a bin rows {within}."
+            "many; a column of fewer bins has less noise in all and more on each of them, and "
+            f"within a bin rows {within}."
         )
         return replace(plan, steps=steps, notes=(note, *plan.notes))
 

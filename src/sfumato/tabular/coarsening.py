@@ -39,8 +39,16 @@ class Coarsening:
 
     def __init__(self, masses: Mapping[int, Floats]) -> None:
         self._masses = masses
-        self._sorted = [np.sort(column) for column in masses.values()]
-        self._below = [np.concatenate([[0.0], np.cumsum(column)]) for column in self._sorted]
+        # All columns are looked up together: their values in increasing order, and whose they are.
+        columns = [np.sort(column) for column in masses.values()]
+        self._sizes = np.array([len(column) for column in columns], dtype=np.int64)
+        owners = np.repeat(np.arange(len(columns)), self._sizes)
+        flat = np.concatenate(columns)
+        order = np.argsort(flat, kind="stable")
+        self._ranked, self._owners = flat[order], owners[order]
+        # The rows of the rarest values of each column, and where those of each column begin.
+        self._below = np.concatenate([[0.0, *np.cumsum(column)] for column in columns])
+        self._begins = np.cumsum(self._sizes + 1) - (self._sizes + 1)
 
     def codes(self, spread: float) -> NDArray[np.int64]:
         """Return the number of codes of each column, for a mean absolute noise on a cell."""
@@ -57,12 +65,10 @@ class Coarsening:
 
     def _codes(self, threshold: float) -> NDArray[np.int64]:
         """Return how many codes each column has once values below a threshold are merged."""
-        sizes = []
-        for ranked, below in zip(self._sorted, self._below, strict=True):
-            rare = int(np.searchsorted(ranked, threshold, side="left"))
-            frequent = len(ranked) - rare
-            sizes.append(frequent + _count_groups(frequent, float(below[rare]), threshold))
-        return np.array(sizes, dtype=np.int64)
+        many = int(np.searchsorted(self._ranked, threshold, side="left"))
+        rare = np.bincount(self._owners[:many], minlength=self._sizes.size)
+        frequent = self._sizes - rare
+        return frequent + _count_groups(frequent, self._below[self._begins + rare], threshold)
 
     def _threshold(self, spread: float) -> float:
         """Return the fewest rows of a code: what noise on its cells in a typical table adds up to.
@@ -81,11 +87,15 @@ class Coarsening:
         return high
 
 
-def _count_groups(frequent: int, rest: float, threshold: float) -> int:
+def _count_groups(frequent: NDArray[np.int64], rest: Floats, threshold: float) -> NDArray[np.int64]:
     """Return into how many groups rare values are merged that have so many rows together."""
-    groups = int(min(rest / threshold, ENDLESS)) if threshold > 0 else 0
+    if threshold > 0:
+        groups = np.minimum(rest / threshold, ENDLESS).astype(np.int64)
+    else:
+        groups = np.zeros_like(frequent)
     # Without any frequent value there is at least one group.
-    return max(groups, 1 - min(frequent, 1))
+    most: NDArray[np.int64] = np.maximum(groups, 1 - np.minimum(frequent, 1))
+    return most
 
 
 def merge_rare(masses: Floats, threshold: float) -> NDArray[np.intp]:
@@ -107,7 +117,7 @@ def merge_rare(masses: Floats, threshold: float) -> NDArray[np.intp]:
         return np.arange(len(masses), dtype=np.intp)
     rare = ~frequent
     rest = float(masses[rare].sum())
-    groups = _count_groups(int(frequent.sum()), rest, threshold)
+    groups = int(_count_groups(np.array([frequent.sum()]), np.array([rest]), threshold)[0])
     # A code stands where its first value stands, so that codes keep the declared order.
     first = np.arange(len(masses))
     if groups == 0:

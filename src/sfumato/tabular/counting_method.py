@@ -36,6 +36,7 @@ from sfumato.tabular.discovery import (
     discover_in_plan,
     discover_in_program,
     joint_loss,
+    try_most_values,
 )
 from sfumato.tabular.noisy_tables import NoisyTables
 
@@ -102,6 +103,10 @@ class TableMethod(Method[Table, ReleaseT]):
     def check(self, public: TablePublic) -> None:
         """Raise `ValueError` where the parameters do not fit the public part; costs nothing."""
         super().check(public)
+
+    def trials(self, public: TablePublic) -> list[tuple[Method[Any, Any], Any]]:
+        """Return what is tried before booking; where values are to be found, also the most."""
+        return [*super().trials(public), *try_most_values(self, public)]
 
     def budget_loss(self, public: TablePublic) -> Loss:
         """Return the working loss, or a joint one where values of columns are to be found."""

@@ -36,6 +36,7 @@ __all__ = [
     "discover_in_plan",
     "discover_in_program",
     "joint_loss",
+    "try_most_values",
 ]
 
 #: The part of δ that pays for finding values; noise hangs on the logarithm of δ alone.
@@ -90,6 +91,23 @@ def list_placeholders(public: TablePublic, numbers: Mapping[int, int]) -> TableP
     """Return what will be public if so many values are found in each column."""
     names = {n: tuple(f"value {i + 1}" for i in range(many)) for n, many in numbers.items()}
     return list_columns(public, names)
+
+
+def try_most_values(
+    method: TableMethod[Any], public: TablePublic
+) -> list[tuple[TableMethod[Any], TablePublic]]:
+    """Return the rest of a method with the most and longest values that may be found.
+
+    A trial on one record finds no values; both together are about as large as a release may become.
+    """
+    numbers = find_open(method, public)
+    if not numbers:
+        return []
+    names = {
+        number: tuple(str(place).ljust(coding.longest, "x") for place in range(coding.most))
+        for number, coding in codings_of(public, numbers).items()
+    }
+    return [(rest_of(method).trial(), list_columns(public, names))]
 
 
 def codings_of(public: TablePublic, numbers: Sequence[int]) -> dict[int, Discover]:

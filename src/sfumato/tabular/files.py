@@ -6,6 +6,7 @@ Everything here is a function of what is public.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,15 @@ from sfumato.data.table import TablePublic
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DECIMALS", "codebook", "csv", "free_name", "values_of"]
+__all__ = ["DECIMALS", "FORMULA", "codebook", "csv", "free_name", "values_of"]
 
 #: The codes of a column with more than this are not listed one by one.
 MOST_LISTED = 4096
 #: Published counts are rounded to this many decimals, far below the noise.
 DECIMALS = 3
+#: How a text begins that a spreadsheet may run as a formula, quoted or not; a plain number is
+#: harmless. Texts are released as they are, so that data are read back exactly.
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.,]*$)")
 
 
 def free_name(name: str, taken: set[str]) -> str:
@@ -59,11 +63,14 @@ def codebook(public: TablePublic) -> bytes:
     """
     import polars as pl
 
-    rows = [
-        (column.name, code, column.coding.label(code) if code < proper else reserved[code - proper])
-        for column in public.schema.columns
-        for proper, reserved in [(column.coding.proper, column.coding.reserved_labels)]
-        for code in range(column.size)
-        if column.size <= MOST_LISTED or code in (0, proper - 1) or code >= proper
-    ]
+    rows = []
+    for column in public.schema.columns:
+        coding, size = column.coding, column.size
+        proper, reserved = coding.proper, coding.reserved_labels
+        few = size <= MOST_LISTED
+        listed = range(size) if few else sorted({0, proper - 1, *range(proper, size)})
+        rows += [
+            (column.name, code, coding.label(code) if code < proper else reserved[code - proper])
+            for code in listed
+        ]
     return csv(pl.DataFrame(rows, schema=["column", "code", "value"], orient="row"))

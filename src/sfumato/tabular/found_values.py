@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.engines.coding import MISSING, OTHER, Discover
 from sfumato.mechanisms.partition_selection import FrequentValues
 from sfumato.privacy.program import DoesNotFollow
+from sfumato.tabular.files import FORMULA
 
 __all__ = ["FoundValues", "say_found"]
 
@@ -57,6 +58,17 @@ def say_found(discovered: Sequence[FoundValues]) -> list[str]:
     return [
         f"The values of {known.column} were not declared: {len(known.values):,} frequent "
         f"value{'s' * (len(known.values) != 1)} {'was' if len(known.values) == 1 else 'were'} "
-        f"found privately, and all others are {OTHER}."
+        f"found privately, and all others are {OTHER}.{_warn_of_formulas(known.values)}"
         for known in discovered
     ]
+
+
+def _warn_of_formulas(values: Sequence[str]) -> str:
+    """Return a warning of values that nobody has looked at and that a spreadsheet may run."""
+    many = sum(map(bool, map(FORMULA.match, values)))
+    if not many:
+        return ""
+    return (
+        f" {many:,} of them begin{'s' * (many == 1)} with =, +, - or @, and a spreadsheet may run "
+        f"{'it as a formula' if many == 1 else 'them as formulas'}: open released files as text."
+    )

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sfumato import noise
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import Marginal
-from sfumato.engines.batch_counts import count_tables
 from sfumato.engines.bits import small_tables
 from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
@@ -34,6 +33,7 @@ from sfumato.tabular.constrained import structural_zeros
 from sfumato.tabular.counting_method import TOTAL, table_label
 from sfumato.tabular.model import FittedModel, Model
 from sfumato.tabular.one_way import columns_to_count, shares_by_size
+from sfumato.tabular.part_estimates import estimate_shares
 from sfumato.tabular.queries import GRID, Distances
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
 
@@ -43,7 +43,7 @@ Expected = Callable[[], NDArray[np.int64]]
 
 #: Up to so many combinations of all columns, estimates are what the model says itself.
 MOST_COMBINATIONS = 2**17
-#: Else they are counted in this many rows drawn from it.
+#: Else what depends on each other is counted in this many rows drawn from it.
 DRAWN = 20_000
 #: The most steps of a fit on the way, and of the last one.
 ON_THE_WAY, AT_LAST = 60, 250
@@ -239,8 +239,8 @@ class GrowingModel:
     def estimates(self, pool: Pool) -> NDArray[np.int64]:
         """Return what the model expects in every cell of a pool, in steps of the grid.
 
-        It is what the model says itself where all combinations of columns are few; else rows of
-        the model, in a fixed number, are counted as the data are.
+        It is what the model says itself where all combinations of columns are few; else columns
+        that depend on each other are counted in rows of the model, in a fixed number.
         """
         if self._fitted != len(self.measured):
             self._refit()
@@ -249,8 +249,9 @@ class GrowingModel:
         together = small_tables(pool.sets, sizes) if prod(sizes) <= MOST_COMBINATIONS else None
         if together is None:
             # A seed of our own: what is drawn is public anyway, and nothing else hangs on it.
-            drawn = self._model.draw(DRAWN, noise.generator(len(self.measured)))
-            expected = count_tables(pool.sets, sizes, list(drawn.T)) * (steps / DRAWN)
+            generator = noise.generator(len(self.measured))
+            expected = estimate_shares(pool, self._model, DRAWN, generator)
+            expected *= steps
         else:
             axes = enumerate(columns_to_count(self.sizes))
             rest = tuple(axis for axis, column in axes if column not in together.columns)

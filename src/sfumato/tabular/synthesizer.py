@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,14 +41,19 @@ __all__ = ["Synthesizer"]
 
 #: What the number of rows costs where it is private: it only steers how many tables are measured.
 ROWS_SHARE = Fraction(1, 100)
-#: More sets or cells than this are not compared with the data in one round.
-MOST_SETS, MOST_POOL_CELLS = 7_500, 2**22
+#: More sets, pairs of columns or cells than this are not compared with the data in one round.
+MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
 #: The most cells of the model.
-MOST_MODEL_CELLS = 2**17
+MOST_MODEL_CELLS = 2**19
 #: What a column is called that is measured a second time.
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
 TARGET_WEIGHT = 2
+#: What a plan says of rounds whose number nobody fixed.
+ESTIMATED = (
+    "The number of tables of several columns, and so their noise, follows from the noisy counts of "
+    "the columns; these lines are estimates."
+)
 
 
 def _counts_rows(public: TablePublic) -> bool:
@@ -58,7 +63,11 @@ def _counts_rows(public: TablePublic) -> bool:
 
 def _offer(sizes: tuple[int, ...], rounds: Rounds) -> Pool:
     """Return the sets of columns that rounds choose from."""
-    return candidate_pool(sizes, rounds.cells, most_sets=MOST_SETS, most_cells=MOST_POOL_CELLS)
+    # The smallest sets come first: without room for all pairs no large column would be joined.
+    pairs = min(comb(len(columns_to_count(sizes)), 2), MOST_PAIRS)
+    return candidate_pool(
+        sizes, rounds.cells, most_sets=max(MOST_SETS, pairs), most_cells=MOST_POOL_CELLS
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,7 +258,7 @@ class Synthesizer(BinningMethod):
     def _plan_table(self, public: TablePublic) -> Plan:
         limit, relation = self.record_budget(public)
         columns = columns_to_count(public.sizes)
-        left, steps = Fraction(1), []
+        left, steps, notes = Fraction(1), [], list[str]()
         if _counts_rows(public):
             steps.append(rows_step(self, public, ROWS_SHARE))
             left -= ROWS_SHARE
@@ -268,7 +277,8 @@ class Synthesizer(BinningMethod):
                 choices, tables = many * left * rounds.choice, many * left * rounds.table
                 steps.append(choices_step(self, public, many, choices, sets))
                 steps.append(rounds_step(self, public, many, tables, cells))
-        return round_plan(self, public, steps)
+                notes += [ESTIMATED] if self.rounds is None else []
+        return round_plan(self, public, steps, *notes)
 
     def trial(self) -> Synthesizer:
         """Return the same with a single round, or with those of focus alone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from math import prod
 
 __all__ = ["JunctionTree", "cliques_of", "columns_in", "junction_tree", "mask_of"]
@@ -51,19 +52,30 @@ def cliques_of(sizes: Sequence[int], masks: Iterable[int]) -> list[int]:
     for mask in masks:
         for column in columns_in(mask):
             near[column] |= mask
-    left = set(range(len(sizes)))
-    costs = {column: _product(near[column], sizes) for column in left}
+    costs = [_product(mask, sizes) for mask in near]
+    waiting = [(cost, column) for column, cost in enumerate(costs)]
+    heapify(waiting)
     cliques: list[int] = []
-    while left:
-        column = min(left, key=lambda candidate: (costs[candidate], candidate))
+    # The cliques that hold each column: no others can hold a clique of it.
+    holding: list[list[int]] = [[] for _ in sizes]
+    left = [True] * len(sizes)
+    while waiting:
+        cost, column = heappop(waiting)
+        if not left[column] or cost != costs[column]:
+            continue
+        left[column] = False
         clique = near[column]
-        if not any(clique & ~other == 0 for other in cliques):
+        members = columns_in(clique)
+        if not any(clique & ~other == 0 for other in holding[column]):
             cliques.append(clique)
-        left.remove(column)
+            for member in members:
+                holding[member].append(clique)
         others = clique & ~(1 << column)
-        for other in columns_in(others):
-            near[other] = (near[other] | others) & ~(1 << column)
-            costs[other] = _product(near[other], sizes)
+        for other in members:
+            if other != column:
+                near[other] = (near[other] | others) & ~(1 << column)
+                costs[other] = _product(near[other], sizes)
+                heappush(waiting, (costs[other], other))
     return cliques
 
 
@@ -118,19 +130,31 @@ def junction_tree(sizes: Sequence[int], sets: Iterable[Iterable[int]]) -> Juncti
     Cliques that share nothing are joined by an empty separator, so there is always one tree.
     """
     masks = sorted(cliques_of(sizes, (mask_of(columns) for columns in sets)), key=columns_in)
-    order, parents = [masks[0]], [-1]
-    # For each clique that is left: the most columns it shares with one in the tree, and the first
-    # such clique.
-    left = {mask: ((mask & masks[0]).bit_count(), 0) for mask in masks[1:]}
-    # Prim: the heaviest separators first (Jensen and Jensen, 1994).
-    while left:
-        # Of those that share most, the first one: `left` keeps the order of the cliques.
-        best = max(left, key=lambda mask: left[mask][0])
-        parents.append(left.pop(best)[1])
-        order.append(best)
-        for mask, (shared, _) in left.items():
-            if (mask & best).bit_count() > shared:
-                left[mask] = (mask & best).bit_count(), len(order) - 1
+    holding: dict[int, list[int]] = {}
+    for number, mask in enumerate(masks):
+        for column in columns_in(mask):
+            holding.setdefault(column, []).append(number)
+    order: list[int] = []
+    parents: list[int] = []
+    # For each clique the most columns it shares with one in the tree, and the first such clique.
+    shared, above = [0] * len(masks), [0] * len(masks)
+    above[0] = -1
+    left = [True] * len(masks)
+    waiting = [(0, number) for number in range(len(masks))]
+    # Prim: the heaviest separators first (Jensen and Jensen, 1994); of those that share most, the
+    # first one.
+    while waiting:
+        most, best = heappop(waiting)
+        if not left[best] or -most != shared[best]:
+            continue
+        left[best] = False
+        order.append(masks[best])
+        parents.append(above[best])
+        for number in {n for column in columns_in(masks[best]) for n in holding[column] if left[n]}:
+            common = (masks[number] & masks[best]).bit_count()
+            if common > shared[number]:
+                shared[number], above[number] = common, len(order) - 1
+                heappush(waiting, (-common, number))
     return JunctionTree(
         sizes=tuple(sizes),
         cliques=tuple(columns_in(mask) for mask in order),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import prod
 
@@ -101,15 +101,41 @@ class GraphicalModel:
                 number = self.tree.parents[number]
         return [factor for factor, used in zip(self._factors, needed, strict=True) if used]
 
-    def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    @cached_property
+    def parts(self) -> NDArray[np.int64]:
+        """For each column a number that it shares with those it depends on, and with no others."""
+        parts = np.zeros(len(self.sizes), dtype=np.int64)
+        for number, clique in enumerate(self.cliques):
+            separator = self.tree.separator(number)
+            parts[list(clique)] = parts[separator[0]] if separator else number
+        return parts
+
+    def one_way(self) -> list[Floats]:
+        """Return the probabilities of the values of each column."""
+        found: dict[int, Floats] = {}
+        for clique, table in zip(self.cliques, self.tables, strict=True):
+            for axis, column in enumerate(clique):
+                if column not in found:
+                    others = tuple(other for other in range(len(clique)) if other != axis)
+                    found[column] = table.sum(axis=others)
+        return [found[column] for column in range(len(self.sizes))]
+
+    def draw(
+        self, rows: int, generator: np.random.Generator, among: Iterable[int] | None = None
+    ) -> NDArray[np.int64]:
         """Return the codes of some rows, shape (rows, columns).
+
+        If `among` is given, only the parts of these columns are drawn; all others are 0.
 
         Clique after clique, what is new in it is drawn given what is there. The draws of rows
         that agree so far are stratified: every combination comes up as often as expected, to the
         nearest row, so that a sample is closer to the model than independent rows would be.
         """
         codes = np.zeros((len(self.sizes), rows), dtype=np.int64)
+        drawn_parts = set(self.parts[slice(None) if among is None else list(among)].tolist())
         for number, clique in enumerate(self.cliques):
+            if self.parts[clique[0]] not in drawn_parts:
+                continue
             separator = self.tree.separator(number)
             fresh = tuple(column for column in clique if column not in separator)
             if not fresh:
