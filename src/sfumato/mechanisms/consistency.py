@@ -25,6 +25,8 @@ Columns = tuple[int, ...]
 
 #: Rounds of alternating projection; each halves what is left of the negativity, roughly.
 ROUNDS = 200
+#: With cells that cannot occur it takes more of them.
+MOST_ROUNDS = 3000
 #: The loop ends when no cell is below minus this share of the total.
 TOLERANCE = 1e-7
 
@@ -137,7 +139,8 @@ def consistent_counts(
     fixed = np.array(size)
     current = [np.asarray(table, dtype=np.float64) for table in tables]
     correction = [np.zeros_like(table) for table in current]
-    for _ in track(range(ROUNDS), "making the tables agree"):
+    rounds = ROUNDS if all(there.all() for there in possible) else MOST_ROUNDS
+    for _ in track(range(rounds), "making the tables agree"):
         parts = family.interactions(current)
         parts[()] = fixed
         projected = family.assemble(parts)
