@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -205,6 +205,8 @@ SMALL_METHODS = [
 
 
 @pytest.mark.parametrize("method", SMALL_METHODS, ids=repr)
+@example(known=[{"impossible": {"c": "x", "d": True}}, {"impossible": {"a": 0}}], seed=0)
+@example(known=[{"order": ["a", "b"], "strict": True}, {"impossible": {"e": {"from": 10}}}], seed=0)
 @given(known=declarations(), seed=st.integers(0, 2**16))
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_random_constraints_are_kept_by_every_method(method, known, seed):
