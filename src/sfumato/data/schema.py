@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.data.allowed import Rules
+from sfumato.data.constraints import Constraint, compile_rules, read_constraints, row_checks
 from sfumato.data.public import check_count
 from sfumato.engines.coding import (
     DISCOVER,
@@ -110,6 +112,8 @@ class Schema:
         `False` in a draft whose inferred parts the custodian has not yet confirmed.
     left_out
         Columns that a draft left out.
+    constraints
+        What is known to hold in every row; synthetic rows always satisfy it.
     """
 
     columns: tuple[Column, ...]
@@ -120,6 +124,7 @@ class Schema:
     rows_about: int | None = None
     confirmed: bool = True
     left_out: tuple[str, ...] = field(default=())
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -137,6 +142,8 @@ class Schema:
         if not isinstance(self.confirmed, bool):
             raise ValueError(f"confirmed must be true or false; got {briefly(self.confirmed)}")
         self._check_unit()
+        object.__setattr__(self, "constraints", read_constraints(self.constraints))
+        self.rules  # noqa: B018 - checks that the constraints fit the columns and each other
 
     def _check_unit(self) -> None:
         """Check that the unit, the person and the bound say one thing."""
@@ -173,6 +180,7 @@ class Schema:
         max_rows: int = 1,
         relation: str = Relation.ADD_REMOVE,
         rows_about: int | None = None,
+        constraints: Sequence[Any] = (),
     ) -> Schema:
         """Return a schema from Python values.
 
@@ -184,6 +192,8 @@ class Schema:
             dictionary as in a schema file, or a coding.
         unit, person, max_rows, relation, rows_about
             As in the class.
+        constraints
+            Dictionaries as in a schema file, such as `{"order": ["admitted", "discharged"]}`.
         """
         if not isinstance(columns, Mapping):
             raise ValueError(
@@ -197,6 +207,7 @@ class Schema:
             max_rows=max_rows,
             relation=Relation.parse(relation),
             rows_about=rows_about,
+            constraints=read_constraints(constraints),
         )
 
     @classmethod
@@ -264,7 +275,8 @@ class Schema:
             else Column(column.name, fine, finer_marks(column.inferred))
             for column in self.columns
         )
-        return replace(self, columns=columns)
+        # Numbers on a grid are not released row by row; bounds of constraints need not be on it.
+        return replace(self, columns=columns, constraints=())
 
     def require_confirmed(self) -> None:
         """Refuse a draft, and say how it becomes a schema."""
@@ -334,7 +346,13 @@ class Schema:
         """What an engine takes from a table by this schema."""
         codings = {column.name: column.coding for column in self.columns}
         bound = self.max_rows if self.person is not None else None
-        return IntakeRules(codings=codings, person=self.person, max_rows=bound)
+        checks = row_checks(self.columns, self.constraints)
+        return IntakeRules(codings=codings, person=self.person, max_rows=bound, checks=checks)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints over the codes of the columns."""
+        return compile_rules(self.columns, self.constraints)
 
     def index(self, name: str) -> int:
         """Return the number of a column."""
@@ -356,8 +374,16 @@ class Schema:
         A schema has at least one column: where none is named, the first stays.
         """
         wanted = set(self.indices(names)) or {0}
-        kept = tuple(column for number, column in enumerate(self.columns) if number in wanted)
-        return replace(self, columns=kept, left_out=())
+        return replace(
+            self.without([n for n in range(len(self.columns)) if n not in wanted]), left_out=()
+        )
+
+    def without(self, numbers: Sequence[int]) -> Schema:
+        """Return the schema without some columns, and without the constraints that need them."""
+        kept = tuple(column for n, column in enumerate(self.columns) if n not in numbers)
+        names = {column.name for column in kept}
+        held = tuple(one for one in self.constraints if names.issuperset(one.names))
+        return replace(self, columns=kept, constraints=held)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain document."""
@@ -374,15 +400,19 @@ class Schema:
             "columns": {column.name: column.to_json() for column in self.columns},
             # Documents are written with sorted keys, which would lose the order of the columns.
             "order": list(self.names),
+            # Schemas without any are written as they were before there were any.
+            **(
+                {"constraints": [c.to_json() for c in self.constraints]} if self.constraints else {}
+            ),
         }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Schema:
         """Return the schema a document describes, or say what is wrong with it."""
-        extra = sorted(set(document) - {"table", "columns", "order"})
+        extra = sorted(set(document) - {"table", "columns", "order", "constraints"})
         if extra or not isinstance(document.get("columns"), Mapping):
             raise ValueError(
-                "a schema must have the sections [table] and [columns.NAME] only"
+                "a schema must have the sections [table], [columns.NAME] and [[constraints]] only"
                 + (f"; got {', '.join(extra)}" if extra else "")
             )
         table = document.get("table", {})
@@ -401,7 +431,11 @@ class Schema:
         order = list(document.get("order", columns))
         if sorted(order) != sorted(columns):
             raise ValueError("order must list every column once")
-        return cls(columns=tuple(Column.from_json(n, columns[n]) for n in order), **table)
+        return cls(
+            columns=tuple(Column.from_json(n, columns[n]) for n in order),
+            constraints=document.get("constraints", ()),
+            **table,
+        )
 
     def canonical(self) -> bytes:
         """Return the schema as bytes that are equal exactly when schemas are."""

@@ -11,13 +11,14 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.allowed import Rules
 from sfumato.data.frames import columns_of, is_relation, names_of, require_order, to_backend
 from sfumato.data.public import Public, ShowsPublic
 from sfumato.data.schema import Schema, list_sizes
@@ -58,6 +59,8 @@ class TablePublic(Public):
     __repr__ = Public.__repr__
 
     schema: Schema
+    #: The constraints of columns that are seen through bins or without some; else of the schema.
+    seen_rules: Rules | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,6 +143,9 @@ class TablePublic(Public):
             words.append(f"which rows belong to one person is told by column {self.schema.person}")
         elif self.unit is Unit.PERSON:
             words.append("that no person has more than one row (declared, not checked)")
+        if self.schema.constraints:
+            listed = "; ".join(constraint.words() for constraint in self.schema.constraints)
+            words.append(f"the declared constraints: {listed}")
         return (*words, *super().assumptions())
 
     @property
@@ -156,6 +162,11 @@ class TablePublic(Public):
     def domain(self) -> dict[str, int]:
         """The domain size of each column, by name."""
         return dict(zip(self.columns, self.sizes, strict=True))
+
+    @property
+    def rules(self) -> Rules:
+        """What constraints allow, over the codes of the columns."""
+        return self.schema.rules if self.seen_rules is None else self.seen_rules
 
     @property
     def undiscovered(self) -> tuple[int, ...]:
@@ -193,9 +204,20 @@ class TablePublic(Public):
         parts = list(codes.T) if isinstance(codes, np.ndarray) else list(codes)
         if len(parts) != len(self.columns):
             raise ValueError(f"there are {len(self.columns)} columns; got codes for {len(parts)}")
+        orders = self.rules.orders
+        # Values within bins that are in an order are drawn together.
+        drawn = {} if orders is None else orders.draw(parts, generator)
         series = [
-            column.coding.decode(part, generator).alias(column.name)
-            for column, part in zip(self.schema.columns, parts, strict=True)
+            (
+                pl.select(
+                    pl.when(pl.Series(part < column.coding.proper)).then(
+                        column.coding.climb(drawn[number])
+                    )
+                ).to_series()
+                if number in drawn
+                else column.coding.decode(part, generator)
+            ).alias(column.name)
+            for number, (column, part) in enumerate(zip(self.schema.columns, parts, strict=True))
         ]
         return to_backend(pl.DataFrame(series), backend)
 
@@ -370,11 +392,13 @@ class Table(ShowsPublic):
         if len(key) < 16:
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
         code = hmac.new(key, digestmod=hashlib.sha256)
-        # A guess at the number of rows, a taxonomy, or what a draft left out says nothing about
-        # the data: with another one it is the same table.
+        # A guess at the number of rows, a taxonomy, constraints, or what a draft left out say
+        # nothing about the data: with others it is the same table.
         schema = self._public.schema
         columns = [replace(c, coding=c.coding.without_taxonomy()) for c in schema.columns]
-        plain = replace(schema, columns=tuple(columns), rows_about=None, left_out=())
+        plain = replace(
+            schema, columns=tuple(columns), rows_about=None, left_out=(), constraints=()
+        )
         declared = plain.canonical()
         code.update(f"sfumato table 1 {len(declared)} {self._table.rows} ".encode())
         code.update(declared)
@@ -453,8 +477,7 @@ def without_columns(table: Table, names: Sequence[str]) -> Table:
     schema = table.public.schema
     gone = set(schema.indices(tuple(names)))
     kept = [number for number in range(len(schema.columns)) if number not in gone]
-    smaller = replace(schema, columns=tuple(schema.columns[number] for number in kept))
-    return _copy_table(table, smaller, kept, slice(None))
+    return _copy_table(table, schema.without(tuple(gone)), kept, slice(None))
 
 
 def with_rows(table: Table, kept: NDArray[np.bool_]) -> Table:

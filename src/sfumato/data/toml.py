@@ -65,6 +65,7 @@ def write_schema(schema: Schema) -> str:
     parts = [] if schema.confirmed else [DRAFT]
     parts.append(_table(schema))
     parts += [_column(column) for column in schema.columns]
+    parts += [_constraint(constraint.to_json()) for constraint in schema.constraints]
     return "\n".join(parts)
 
 
@@ -100,12 +101,22 @@ def _column(column: Column) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _constraint(document: dict[str, Any]) -> str:
+    lines = [f"{key} = {write_value(value)}" for key, value in document.items()]
+    return "\n".join(["[[constraints]]", *lines]) + "\n"
+
+
 def write_value(value: Any) -> str:
     """Return a value as TOML writes it; its texts are JSON's but for DEL."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return "[" + ", ".join(write_value(item) for item in value) + "]"
+    if isinstance(value, dict):
+        entries = ", ".join(
+            f"{write_value(key)} = {write_value(one)}" for key, one in value.items()
+        )
+        return f"{{{entries}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value)

@@ -8,7 +8,7 @@ bounded, the persons' identifiers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,17 +24,40 @@ from sfumato.engines.texts import CODE, Texts
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Intake", "IntakeRules", "Taken", "take", "within_bound"]
+__all__ = ["Intake", "IntakeRules", "RowCheck", "Taken", "take", "within_bound"]
 
 NOBODY = (
     "the row has no identifier of its person",
     "Fill in the identifier, or remove the row.",
+)
+VIOLATED = (
+    'Correct the row, or declare violations = "keep" for this constraint; synthetic rows satisfy '
+    "it in any case."
 )
 ROUNDED = (
     "the identifier is stored in floating point, which cannot distinguish whole numbers beyond "
     "2**53",
     "Store the identifiers as whole numbers or as text.",
 )
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """A declared constraint that every row must satisfy.
+
+    Parameters
+    ----------
+    words
+        The constraint in words.
+    columns
+        The numbers of its columns.
+    allows
+        Which rows satisfy it, given the codes of its columns. It looks at each row by itself.
+    """
+
+    words: str
+    columns: tuple[int, ...]
+    allows: Callable[[Sequence[NDArray[Any]]], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +72,14 @@ class IntakeRules:
         The column that says whose row it is, if contributions are bounded.
     max_rows
         How many rows of one person are kept: the first ones in file order.
+    checks
+        What every row must satisfy.
     """
 
     codings: Mapping[str, Coding]
     person: str | None = None
     max_rows: int | None = None
+    checks: tuple[RowCheck, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.person is None) != (self.max_rows is None):
@@ -131,10 +157,12 @@ class Intake:
     ) -> tuple[list[NDArray[Any]], pl.Series | None]:
         """Return the codes of the next rows, and whose they are."""
         length = len(next(iter(columns.values())))
-        codes = [
-            self._note_fault(name, self._encode(number, coding, columns[name])).codes
+        encoded = [
+            self._note_fault(name, self._encode(number, coding, columns[name]))
             for number, (name, coding) in enumerate(self.rules.codings.items())
         ]
+        codes = [one.codes for one in encoded]
+        self._check_rows(encoded)
         persons = self._persons(columns[self.rules.person]) if self.rules.person else None
         self.rows += length
         return codes, persons
@@ -154,6 +182,18 @@ class Intake:
                 count += before
             self._found[name, fault.wrong] = (fault, first, count)
         return encoded
+
+    def _check_rows(self, encoded: Sequence[Encoded]) -> None:
+        """Note the rows that violate a constraint; a row without all its codes is faulty anyway."""
+        for check in self.rules.checks:
+            mine = [encoded[column] for column in check.columns]
+            violated = ~check.allows([one.codes for one in mine])
+            for fault in (fault for one in mine for fault in one.faults):
+                violated[fault.rows] = False
+            if violated.any():
+                rows = np.flatnonzero(violated).astype(np.int64)
+                wrong = f"the row violates the declared constraint: {check.words}"
+                self._note_fault("", Encoded(mine[0].codes, (Fault(wrong, VIOLATED, rows),)))
 
     def _persons(self, series: pl.Series) -> pl.Series:
         """Return whose rows they are, as trimmed text."""
@@ -176,7 +216,7 @@ class Intake:
     def finish(self) -> None:
         """Raise one error with everything that was found, if anything was."""
         problems = [
-            Problem(field=name, row=first, more=count - 1, wrong=wrong, remedy=fault.remedy)
+            Problem(field=name or None, row=first, more=count - 1, wrong=wrong, remedy=fault.remedy)
             for (name, wrong), (fault, first, count) in self._found.items()
         ]
         if problems:

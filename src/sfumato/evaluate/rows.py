@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from itertools import combinations
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
+from sfumato.data.constraints import Ordered
 from sfumato.data.schema import Schema
 from sfumato.engines.coding import Coding
 from sfumato.engines.coding.base import MISSING
@@ -274,6 +276,8 @@ class RowComparison:
         The score of the release, then those of columns shuffled and of parts of the true rows.
     classification
         How well a rule learnt from the released rows predicts private ones, if that was asked for.
+    violations
+        The declared constraints, each with the number of released rows that violate it.
     """
 
     rows: int
@@ -283,6 +287,7 @@ class RowComparison:
     pictured: tuple[Pair, ...]
     scores: tuple[Score, ...]
     classification: Classification | None = None
+    violations: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain document, which says that it is not private."""
@@ -296,6 +301,7 @@ class RowComparison:
             "pairs_left_out": self.left_out,
             "scores": [score.to_json() for score in self.scores],
             "classification": None if told is None else told.to_json(),
+            **({"violations": dict(self.violations)} if self.violations else {}),
         }
 
     def blocks(self) -> list[Text | Grid]:
@@ -310,7 +316,13 @@ class RowComparison:
             self.score_block(),
             Text(self.reading()),
             *([] if self.classification is None else [Text(self.classification.words())]),
+            *self.violation_blocks(),
         ]
+
+    def violation_blocks(self) -> list[Text]:
+        """Say how many released rows violate each constraint, if any is declared."""
+        listed = "; ".join(f"{words}: {number:,}" for words, number in self.violations)
+        return [Text(f"Synthetic rows that violate a constraint: {listed}.")] if listed else []
 
     def column_blocks(self, most: int | None = None) -> list[Text | Grid]:
         """Return tables of the columns, of numbers first; of the `most` worst, or of all."""
@@ -436,7 +448,25 @@ def compare_rows(
         pictured=_picture_pairs(schema, groups, tables[:2], worst[:MOST_PICTURES]),
         scores=scores,
         classification=None if target is None else _predict(schema, groups, private, target),
+        violations=_count_violations(schema, released),
     )
+
+
+def _count_violations(schema: Schema, rows: Rows) -> tuple[tuple[str, int], ...]:
+    """Return in how many rows each constraint is violated; orders are looked at by value."""
+    found = []
+    for constraint in schema.constraints:
+        wrong = np.zeros(len(rows), dtype=np.bool_)
+        if isinstance(constraint, Ordered):
+            values = [rows.values[number] for number in schema.indices(constraint.columns)]
+            for low, high in combinations(values, 2):
+                assert low is not None and high is not None
+                wrong |= (low >= high) if constraint.strict else (low > high)
+        else:
+            for part in constraint.parts(schema.columns):
+                wrong |= ~part.allows([rows.codes[column] for column in part.columns])
+        found.append((constraint.words(), int(wrong.sum())))
+    return tuple(found)
 
 
 def _name(schema: Schema, columns: Sequence[int]) -> tuple[str, ...]:

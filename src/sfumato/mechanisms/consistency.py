@@ -25,6 +25,8 @@ Columns = tuple[int, ...]
 
 #: Rounds of alternating projection; each halves what is left of the negativity, roughly.
 ROUNDS = 200
+#: With cells that cannot occur it takes more of them.
+MOST_ROUNDS = 3000
 #: The loop ends when no cell is below minus this share of the total.
 TOLERANCE = 1e-7
 
@@ -103,7 +105,10 @@ def consistent(family: Family, tables: Sequence[Floats]) -> list[Floats]:
 
 
 def consistent_counts(
-    family: Family, tables: Sequence[Floats], total: float | None = None
+    family: Family,
+    tables: Sequence[Floats],
+    total: float | None = None,
+    even: Sequence[Floats] | None = None,
 ) -> list[Floats]:
     """Return non-negative consistent tables close to the given noisy ones.
 
@@ -120,7 +125,13 @@ def consistent_counts(
         The noisy tables.
     total
         The common total where it is public; else it is estimated from the tables.
+    even
+        Consistent shares that are 0 where a cell cannot occur, and positive elsewhere; by default
+        all cells are alike. With cells that cannot occur, tables agree up to the tolerance.
     """
+    if even is None:
+        even = [np.full(np.shape(table), 1.0 / np.size(table)) for table in tables]
+    possible = [shares > 0 for shares in even]
     parts = family.interactions(tables)
     size = float(parts[()]) if total is None else total
     if size <= 0.0:
@@ -128,24 +139,34 @@ def consistent_counts(
     fixed = np.array(size)
     current = [np.asarray(table, dtype=np.float64) for table in tables]
     correction = [np.zeros_like(table) for table in current]
-    for _ in track(range(ROUNDS), "making the tables agree"):
+    rounds = ROUNDS if all(there.all() for there in possible) else MOST_ROUNDS
+    for _ in track(range(rounds), "making the tables agree"):
         parts = family.interactions(current)
         parts[()] = fixed
         projected = family.assemble(parts)
-        lowest = min(float(table.min()) for table in projected)
-        if lowest >= -TOLERANCE * max(size, 1.0):
+        wrong = max(
+            float(np.maximum(-table, np.where(there, 0.0, table)).max())
+            for table, there in zip(projected, possible, strict=True)
+        )
+        if wrong <= TOLERANCE * max(size, 1.0):
             break
         shifted = [table + extra for table, extra in zip(projected, correction, strict=True)]
-        current = [np.maximum(table, 0.0) for table in shifted]
+        current = [
+            np.where(there, np.maximum(table, 0.0), 0.0)
+            for table, there in zip(shifted, possible, strict=True)
+        ]
         correction = [table - kept for table, kept in zip(shifted, current, strict=True)]
-    return _mix_with_uniform(projected, size)
+    return _mix_with_even(projected, size, even)
 
 
-def _mix_with_uniform(tables: Sequence[Floats], size: float) -> list[Floats]:
-    """Mix consistent tables with uniform ones of the same total, just enough to lose negatives."""
+def _mix_with_even(tables: Sequence[Floats], size: float, even: Sequence[Floats]) -> list[Floats]:
+    """Mix consistent tables with even ones of the same total, just enough to lose negatives."""
     share = 0.0
-    for table in tables:
-        lowest = float(table.min())
-        if lowest < 0:
-            share = max(share, -lowest / (size / table.size - lowest))
-    return [np.maximum((1 - share) * table + share * size / table.size, 0.0) for table in tables]
+    for table, shares in zip(tables, even, strict=True):
+        low = (table < 0) & (shares > 0)
+        if low.any():
+            share = max(share, float((-table[low] / (size * shares[low] - table[low])).max()))
+    return [
+        np.where(shares > 0, np.maximum((1 - share) * table + share * size * shares, 0.0), 0.0)
+        for table, shares in zip(tables, even, strict=True)
+    ]

@@ -97,7 +97,12 @@ def _score_blocks(outcome: RowComparison) -> list[Block]:
         "a value that one row in twenty has is a group of its own. Of categories the nineteen "
         "most frequent values stay apart.",
     )
-    return [Text(outcome.reading()), outcome.score_block(), Listing(points)]
+    return [
+        Text(outcome.reading()),
+        outcome.score_block(),
+        Listing(points),
+        *outcome.violation_blocks(),
+    ]
 
 
 def _column_blocks(outcome: RowComparison) -> list[Block]:

@@ -43,8 +43,20 @@ def declared_columns(public: TablePublic) -> Section:
             numbers=(2,),
         ),
         *((Text(f"Together they span {many} combinations of values."),) if listed else ()),
+        *_constraints(public),
     )
     return Section("declared", "What was declared about the columns", blocks, "public.json, schema")
+
+
+def _constraints(public: TablePublic) -> tuple[Block, ...]:
+    """List the declared constraints, and what is done with rows that violate one."""
+    declared = public.schema.constraints
+    if not declared:
+        return ()
+    what = {"refuse": "no such row was accepted", "keep": "such rows were counted as they are"}
+    rows = tuple((one.words(), what[one.violations]) for one in declared)
+    words = "These constraints were declared too. Released rows and tables satisfy all of them."
+    return (Text(words), Grid(("constraint", "private rows that violate it"), rows))
 
 
 def _values(coding: Coding) -> str:

@@ -7,13 +7,17 @@ counts tell; everything here is post-processing of released figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.allowed import Rules
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.graphical.elimination import TooLarge
 from sfumato.mechanisms.projection import project_simplex
 from sfumato.tabular.model import Model, Network
 from sfumato.tabular.synthetic import NoisyTable, SyntheticTable
@@ -23,6 +27,13 @@ __all__ = ["BinnedModel", "Bins", "Leaves", "repair_leaves", "undo_bins"]
 #: Neighbouring leaves of fewer records than this many deviations of their noise share a bin: in a
 #: table with other columns, bins without records would seem to have some.
 SIGNIFICANT = 2.0
+#: Codes within bins that violate a constraint are drawn again so often.
+REDRAWS = 30
+#: The most cells of a table in which constraints are looked at within bins.
+MOST_CELLS = 2**21
+#: The most rounds in which codes within bins are fitted to all that is known of them, and the share
+#: of rows by which columns may be off in the end.
+COUPLING_ROUNDS, COUPLED = 50, 1e-4
 #: The level of a column that was counted in bins: less than 0 is no level of its taxonomy.
 IN_BINS = -1
 
@@ -110,6 +121,9 @@ class Leaves:
         The noisy count of each leaf, repaired.
     deviation
         The standard deviation of its noise.
+    segments
+        The stretch of each code that no bin reaches beyond, if there are enough bins; all codes
+        are in one by default.
     """
 
     label: str
@@ -117,6 +131,7 @@ class Leaves:
     proper: int
     counts: NDArray[np.float64]
     deviation: float
+    segments: NDArray[np.int64] | None = None
 
     @cached_property
     def _firsts(self) -> NDArray[np.intp]:
@@ -139,7 +154,9 @@ class Leaves:
         number = len(self.counts) - (len(self.leaves) - self.proper)
         widths = np.bincount(self.leaves)
         middles = self._firsts[:number] + (widths[:number] - 1) / 2
-        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most)
+        apart = np.zeros(len(self.leaves)) if self.segments is None else self.segments
+        cuts = np.diff(apart[self._firsts[:number]]) > 0
+        bins = _join_neighbours(self.counts[:number], middles, self.deviation, most, cuts)
         # Every reserved code is a leaf and a bin of its own.
         bins += [[leaf] for leaf in range(number, len(self.counts))]
         groups = np.repeat(np.arange(len(bins)), [len(bin_) for bin_ in bins])[self.leaves]
@@ -178,16 +195,23 @@ def repair_leaves(noisy: NDArray[np.int64], total: float, deviation: float) -> N
 
 
 def _join_neighbours(
-    counts: NDArray[np.float64], middles: NDArray[np.float64], deviation: float, most: int
+    counts: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    deviation: float,
+    most: int,
+    cuts: NDArray[np.bool_],
 ) -> list[list[int]]:
-    """Join leaves until there are no more than `most` bins; each is a list of leaves."""
+    """Join leaves until there are no more than `most` bins; each is a list of leaves.
+
+    Leaves on both sides of a cut are joined last.
+    """
     total = max(float(counts.sum()), 1e-9)
     centre = float(counts @ middles) / total
     spread = max(float(np.sqrt(counts @ (middles - centre) ** 2 / total)), 1e-9)
     few = counts < SIGNIFICANT * deviation
     bins: list[list[int]] = []
     for leaf, rare in enumerate(few):
-        if rare and leaf and few[leaf - 1]:
+        if rare and leaf and few[leaf - 1] and not cuts[leaf - 1]:
             bins[-1].append(leaf)
         else:
             bins.append([leaf])
@@ -196,6 +220,7 @@ def _join_neighbours(
     while len(bins) > most:
         rows = np.array(held)
         lost = rows[:-1] + rows[1:] + deviation * np.diff(at) / spread
+        lost[[bool(cuts[bin_[-1]]) for bin_ in bins[:-1]]] = np.inf
         first = int(np.argmin(lost))
         bins[first] += bins.pop(first + 1)
         held[first] += held.pop(first + 1)
@@ -242,10 +267,13 @@ class BinnedModel:
         The model over bins.
     bins
         The bins of each column that has any, by its number.
+    rules
+        The constraints over declared codes: codes within bins are those that satisfy them.
     """
 
     inside: Model
     bins: Mapping[int, Bins]
+    rules: Rules | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -273,22 +301,105 @@ class BinnedModel:
 
     def marginal(self, columns: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the probabilities of all combinations of some columns, axes in the order given."""
+        joined = [one for one in self._couplings if set(one) & set(columns)]
+        more = tuple(c for one in joined for c in one if c not in columns)
+        if more and prod(self.sizes[column] for column in (*columns, *more)) <= MOST_CELLS:
+            # Within bins a column depends on all that constraints join it with.
+            whole = self.marginal((*columns, *more))
+            return np.asarray(whole.sum(axis=tuple(range(len(columns), whole.ndim))))
+        joined = [] if more else joined
         table = self.inside.marginal(columns)
         for axis, column in enumerate(columns):
-            if column not in self.bins:
-                continue
-            bins = self.bins[column]
-            shape = [1] * table.ndim
-            shape[axis] = len(bins.groups)
-            table = np.take(table, bins.groups, axis=axis) * bins.shares.reshape(shape)
+            if column in self.bins:
+                table = np.take(table, self.bins[column].groups, axis=axis)
+                if not any(column in one for one in joined):
+                    table = table * _along(self.bins[column].shares, axis, table.ndim)
+        for one in joined:
+            order = [one.index(column) for column in columns if column in one]
+            shares = np.transpose(self._couplings[one].shares.reshape(self._shape(one)), order)
+            table = table * shares.reshape([self.sizes[c] if c in one else 1 for c in columns])
         return table
+
+    def _shape(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.sizes[column] for column in columns)
+
+    @cached_property
+    def _couplings(self) -> dict[tuple[int, ...], Bins]:
+        """Columns that constraints join, as one column of all combinations of their codes in bins.
+
+        Only those of which one is in bins, and which have few enough combinations.
+        """
+        found: dict[tuple[int, ...], Bins] = {}
+        for one in () if self.rules is None else self.rules.components:
+            if set(one) & set(self.bins) and prod(self._shape(one)) <= MOST_CELLS:
+                # A model may join them in too large a table.
+                with suppress(TooLarge):
+                    found[one] = self._couple(one)
+        return found
+
+    def _couple(self, columns: tuple[int, ...]) -> Bins:
+        """Return how bins of some columns are spread over the codes that constraints allow.
+
+        Of all distributions over allowed codes that have the bins' joint probabilities and each
+        column's own shares, the one nearest to independent codes (iterative proportional fitting).
+        """
+        assert self.rules is not None
+        wanted = self.inside.marginal(columns)
+        groups = np.zeros((), dtype=np.intp)
+        weights = self.rules.joint(columns).astype(np.float64)
+        alone: dict[int, NDArray[np.float64]] = {}
+        for axis, (column, size) in enumerate(zip(columns, wanted.shape, strict=True)):
+            bins = self.bins.get(column)
+            places = np.arange(size) if bins is None else bins.groups
+            groups = groups[..., None] * size + places
+            if bins is not None:
+                others = tuple(other for other in range(wanted.ndim) if other != axis)
+                alone[axis] = wanted.sum(axis=others)[bins.groups] * bins.shares
+                weights *= _along(bins.shares, axis, weights.ndim)
+        flat, cells = groups.ravel(), wanted.ravel()
+        for _ in range(COUPLING_ROUNDS):
+            sums = np.bincount(flat, weights.ravel(), cells.size).astype(np.float64)
+            weights *= _ratio(cells, sums)[flat].reshape(weights.shape)
+            off = 0.0
+            for axis, shares in alone.items():
+                sums = weights.sum(axis=tuple(a for a in range(weights.ndim) if a != axis))
+                off = max(off, float(np.abs(sums - shares).sum()))
+                weights *= _along(_ratio(shares, sums), axis, weights.ndim)
+            if off < COUPLED:
+                break
+        return Bins(flat, flat.size, weights.ravel())
 
     def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Return the codes of some rows, shape (rows, columns)."""
-        codes = np.array(self.inside.draw(rows, generator), dtype=np.int64)
-        for column, bins in self.bins.items():
-            codes[:, column] = bins.spread(codes[:, column], generator)
+        drawn = np.array(self.inside.draw(rows, generator), dtype=np.int64)
+        codes = drawn.copy()
+        for columns, bins in self._couplings.items():
+            sizes = [self.inside.sizes[column] for column in columns]
+            cells = np.ravel_multi_index(tuple(drawn[:, columns].T), sizes)
+            found = np.unravel_index(bins.spread(cells, generator), self._shape(columns))
+            codes[:, columns] = np.array(found).T
+        coupled = {column for one in self._couplings for column in one}
+        alone = [column for column in self.bins if column not in coupled]
+        for column in alone:
+            codes[:, column] = self.bins[column].spread(drawn[:, column], generator)
+        # Within the same bins, codes that violate a constraint are drawn again.
+        alone = [c for c in alone if self.rules is not None and c in self.rules.columns]
+        for _ in range(REDRAWS if alone else 0):
+            assert self.rules is not None
+            wrong = np.flatnonzero(~self.rules.allows(codes.T))
+            for column in alone if wrong.size else ():
+                codes[wrong, column] = self.bins[column].spread(drawn[wrong, column], generator)
         return codes
+
+
+def _along(values: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:
+    """Return values along one of several axes."""
+    return values.reshape([-1 if place == axis else 1 for place in range(axes)])
+
+
+def _ratio(wanted: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much sums are scaled; those of nothing stay nothing."""
+    return np.divide(wanted, there, out=np.zeros_like(wanted), where=there > 0)
 
 
 def undo_bins(
@@ -313,7 +424,7 @@ def undo_bins(
     leaves
         The finer counts of columns that have any.
     """
-    model = BinnedModel(release.model, bins)
+    model = BinnedModel(release.model, bins, public.rules)
     tables = [
         NoisyTable(fine.label, (column,), (IN_BINS,), len(fine.counts), fine.deviation)
         for column, fine in (leaves or {}).items()

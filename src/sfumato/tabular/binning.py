@@ -94,7 +94,7 @@ class BinnedPublic(TablePublic):
             for number, column in enumerate(public.schema.columns)
         )
         return cls(
-            schema=replace(public.schema, columns=columns),
+            schema=replace(public.schema, columns=columns, constraints=()),
             unit=public.unit,
             relation=public.relation,
             contribution=public.contribution,
@@ -220,13 +220,15 @@ class BinningMethod(TableMethod[SyntheticTable]):
         if not codings:
             return (yield from self._table_program(public, budget))
         paid = budget.take(1 - left, "bins") if left < 1 else budget
+        # Bins that keep to constraints tell more of the columns that these join.
+        segments = {column: public.rules.segments(column) for column in codings}
         leaves: dict[int, Leaves] = {}
         if self._binner == "auto":
-            leaves = yield from count_leaves(paid, codings, public.columns, public.rows)
+            leaves = yield from count_leaves(paid, codings, public.columns, public.rows, segments)
             found = {column: fine.join(self.most_bins) for column, fine in leaves.items()}
         else:
             found = yield from choose_bins(
-                paid, self._binner, codings, public.columns, self.most_bins, public.rows
+                paid, self._binner, codings, public.columns, self.most_bins, public.rows, segments
             )
         rest = budget.take(left, "table") if left < 1 else budget
         view = View(
@@ -234,7 +236,8 @@ class BinningMethod(TableMethod[SyntheticTable]):
         )
         numbers = {column: bins.number for column, bins in found.items()}
         known = {column: fine.counts_of(found[column]) for column, fine in leaves.items()}
-        seen = replace(BinnedPublic.seen(public, numbers, left), known=known)
+        rules = public.rules.see({column: bins.groups for column, bins in found.items()})
+        seen = replace(BinnedPublic.seen(public, numbers, left), known=known, seen_rules=rules)
         release = yield from see_through(view, self._table_program(seen, rest))
         return undo_bins(release, public, found, self._bins_words(public, found), leaves)
 
@@ -429,6 +432,7 @@ def choose_bins(
     names: Sequence[str],
     most: int,
     rows: int | None,
+    segments: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> Program[dict[int, Bins]]:
     """Ask for what decides the bins of some columns, and return them.
 
@@ -446,6 +450,8 @@ def choose_bins(
         The most bins of a column.
     rows
         The number of rows where it is public.
+    segments
+        For each column, the stretch of each code that no bin reaches beyond.
     """
     found: dict[int, Bins] = {}
     left, threshold = Fraction(1), 0
@@ -467,6 +473,8 @@ def choose_bins(
                 whole = Part(0, coding.proper, most)
                 leaves = yield from _cut(part, counted, column, whole, labels[column])
             groups = tree.group_codes(leaves)
+        if segments:
+            groups = _cut_at(groups, segments[column])
         found[column] = _with_reserved(coding, groups)
     return found
 
@@ -481,8 +489,22 @@ def _count_rows(budget: Budget, rows: int | None, label: str) -> Program[tuple[i
     return min(max(rows, 0), LARGEST), left
 
 
+def _cut_at(groups: NDArray[np.intp], segments: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return bins, numbered by their first codes, of which none reaches beyond a segment."""
+    apart = segments[: len(groups)]
+    if not apart.any():
+        return groups
+    cut = groups * (int(apart[-1]) + 1) + apart
+    _, first, place = np.unique(cut, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place]
+
+
 def count_leaves(
-    budget: Budget, codings: dict[int, Coding], names: Sequence[str], rows: int | None
+    budget: Budget,
+    codings: dict[int, Coding],
+    names: Sequence[str],
+    rows: int | None,
+    segments: Mapping[int, NDArray[np.int64]],
 ) -> Program[dict[int, Leaves]]:
     """Split columns down to single values with many records, and count what they are split into.
 
@@ -496,6 +518,8 @@ def count_leaves(
         The names of all columns.
     rows
         The number of rows where it is public.
+    segments
+        For each column, the stretch of each code that no leaf reaches beyond.
     """
     labels, counted = labels_of(names), CodeCounts(tuple(codings))
     rows, left = yield from _count_rows(budget, rows, labels[-1])
@@ -508,7 +532,7 @@ def count_leaves(
         root = CodeNodes.root(counted, column, tree)
         levels = yield from grow_tree(paid, root, splits, labels[column])
         found = prune(tree, tree.inner(levels), MOST_LEAVES)
-        leaves[column] = _number_leaves(coding, tree, found)
+        leaves[column] = _cut_at(_number_leaves(coding, tree, found), segments[column])
     view = View(tuple(leaves.items()))
     counts = {c: parts[c].take(1 - SPLITS_SHARE, "counts") for c in codings}
     noises = {
@@ -526,6 +550,7 @@ def count_leaves(
             proper=codings[c].proper,
             counts=repair_leaves(noisy, float(rows), noises[c].standard_deviation),
             deviation=noises[c].standard_deviation,
+            segments=segments[c],
         )
         for c, noisy in zip(codings, told, strict=True)
     }

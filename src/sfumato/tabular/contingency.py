@@ -17,6 +17,7 @@ from sfumato.privacy.budget import Budget
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
+from sfumato.tabular.constrained import legal_cells
 from sfumato.tabular.counting_method import (
     MOST_CELLS,
     TOTAL,
@@ -143,7 +144,9 @@ class Contingency(TableMethod[SyntheticTable]):
         total: float,
     ) -> Model:
         """Return the model that treats negative cells as was asked for."""
+        legal = legal_cells(public.rules)
         if self.repair == "marginal":
-            return SignedModel(public.sizes, counts, total)
-        cells = probabilities(counts, total, clip=self.repair == "table")
+            return SignedModel(public.sizes, np.where(legal, counts, 0.0), total)
+        cells = np.zeros_like(counts)
+        cells[legal] = probabilities(counts[legal], total, clip=self.repair == "table")
         return DenseModel(public.sizes, cells)

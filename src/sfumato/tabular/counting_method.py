@@ -25,6 +25,12 @@ from sfumato.privacy.parameters import DELTA, SHARE, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.release import Release
+from sfumato.tabular.constrained import (
+    fill_in_check,
+    fill_in_plan,
+    fill_in_program,
+    leave_out,
+)
 from sfumato.tabular.discovery import (
     discover_in_check,
     discover_in_plan,
@@ -45,11 +51,12 @@ TOTAL_SHARE = Fraction(1, 20)
 #: The label of that count in transcripts.
 TOTAL = "number of rows"
 
-#: What every method for tables does first with columns whose values are to be found.
-DISCOVERING: dict[str, Callable[[Any], Any]] = {
-    "check": discover_in_check,
-    "plan": discover_in_plan,
-    "program": discover_in_program,
+#: What every method for tables does first: columns that follow from others are left out, and the
+#: values of open columns are found.
+PREPARING: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "check": (fill_in_check, discover_in_check),
+    "plan": (fill_in_plan, discover_in_plan),
+    "program": (fill_in_program, discover_in_program),
 }
 
 ReleaseT = TypeVar("ReleaseT", bound=Release)
@@ -79,15 +86,17 @@ class TableMethod(Method[Table, ReleaseT]):
 
     kind: ClassVar[str] = "table"
     discovers: ClassVar[bool] = True
+    #: Whether its release is of synthetic rows, in which columns may be filled in.
+    fills_in: ClassVar[bool] = True
 
     delta: Number | None = parameter(OrNone(DELTA), None)
     discover_share: Number = parameter(SHARE, Fraction(1, 10))
 
     def __init_subclass__(cls, **options: Any) -> None:
         # So no method sees a column before its values are found, whichever way it goes.
-        for name, discovering in DISCOVERING.items():
+        for name, (filling, discovering) in PREPARING.items():
             if name in vars(cls):
-                setattr(cls, name, discovering(vars(cls)[name]))
+                setattr(cls, name, filling(discovering(vars(cls)[name])))
         super().__init_subclass__(**options)
 
     @discover_in_check
@@ -101,7 +110,7 @@ class TableMethod(Method[Table, ReleaseT]):
 
     def budget_loss(self, public: TablePublic) -> Loss:
         """Return the working loss, or a joint one where values of columns are to be found."""
-        return joint_loss(self, public)
+        return joint_loss(self, leave_out(self, public)[0])
 
     def loss(self) -> Loss:
         """Return ε, or (ε, δ)."""
@@ -172,6 +181,7 @@ class CountingMethod(TableMethod[NoisyTables]):
     """
 
     proof: ClassVar[str] = "marginals.md"
+    fills_in: ClassVar[bool] = False
 
     repair: str = parameter(OneOf(("consistent", "clip")), "consistent")
 

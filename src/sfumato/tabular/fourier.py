@@ -33,7 +33,7 @@ from sfumato.tabular.counting_method import (
     rows_about,
 )
 from sfumato.tabular.marginals import MOST_TABLES
-from sfumato.tabular.noisy_tables import NoisyTables
+from sfumato.tabular.noisy_tables import NoisyTables, within_possible
 from sfumato.tabular.queries import WalshCoefficients
 from sfumato.tabular.simple_models import clip_counts
 from sfumato.tabular.walsh import Coefficients, bits_of
@@ -75,6 +75,7 @@ class Fourier(TableMethod["FourierTables"]):
     """
 
     proof: ClassVar[str] = "fourier.md"
+    fills_in: ClassVar[bool] = False
 
     ways: int = parameter(Whole(1), 2)
     repair: str = parameter(OneOf(("project", "clip", "consistent")), "project")
@@ -256,11 +257,11 @@ class FourierTables(NoisyTables):
         size = max(total, 0.0)
         if repair == "consistent":
             family = Family(self.sets, public.sizes, (1.0,) * len(self.sets))
-            self._keep(consistent_counts(family, tables, size))
-        elif repair == "clip":
-            self._keep([clip_counts(table, size) for table in tables])
+            self._keep(consistent_counts(family, tables, size, self._even()))
         else:
-            self._keep([project_simplex(table, size) for table in tables])
+            mend = clip_counts if repair == "clip" else project_simplex
+            pairs = zip(tables, self._even(), strict=True)
+            self._keep([within_possible(mend, table, size, even) for table, even in pairs])
 
     def _margin(self, number: int, wanted: frozenset[int]) -> float:
         # The marginal of fewer columns is made of fewer coefficients, whichever table it is in.

@@ -29,6 +29,7 @@ from sfumato.privacy.loss import ZCDP, Loss
 from sfumato.privacy.program import Ask, Program
 from sfumato.tabular.binned_model import IN_BINS, BinnedModel, Bins
 from sfumato.tabular.candidates import Pool, Set, joinable_sets
+from sfumato.tabular.constrained import structural_zeros
 from sfumato.tabular.counting_method import TOTAL, table_label
 from sfumato.tabular.model import FittedModel, Model
 from sfumato.tabular.one_way import columns_to_count, shares_by_size
@@ -141,6 +142,10 @@ class GrowingModel:
         self._rows: list[Measured] = []
         self._fitted = 0
         self._near = np.eye(len(self.sizes), dtype=np.bool_)
+        groups = {column: merged.groups for column, merged in self.bins.items()}
+        self._zeros = structural_zeros(public.rules.see(groups))
+        for columns, _ in self._zeros:
+            self._near[np.ix_(columns, columns)] = True
 
     @property
     def total(self) -> float:
@@ -218,7 +223,12 @@ class GrowingModel:
     def _refit(self) -> None:
         """Fit the model to all tables, starting from the last one."""
         self._model = fit(
-            self.sizes, self.measured, self.total, iterations=ON_THE_WAY, start=self._model
+            self.sizes,
+            self.measured,
+            self.total,
+            iterations=ON_THE_WAY,
+            start=self._model,
+            zeros=self._zeros,
         )
         self._fitted = len(self.measured)
 
@@ -302,8 +312,9 @@ class GrowingModel:
 
     def release(self, notes: Sequence[str] = ()) -> SyntheticTable:
         """Return the release: the model that explains all tables best."""
-        model: Model = FittedModel(fit(self.sizes, self.measured, self.total, iterations=AT_LAST))
+        fitted = fit(self.sizes, self.measured, self.total, iterations=AT_LAST, zeros=self._zeros)
+        model: Model = FittedModel(fitted)
         if self.bins:
-            model = BinnedModel(model, self.bins)
+            model = BinnedModel(model, self.bins, self.public.rules)
         total = self.total if self.public.rows is None else float(self.public.rows)
         return SyntheticTable(self.public, model, total, self.tables, notes)

@@ -11,13 +11,16 @@ import numpy as np
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import Marginal
 from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.loss import ZCDP
 from sfumato.privacy.parameters import OneOf, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.tabular.binning import BinningMethod, combine_known
+from sfumato.tabular.constrained import structural_zeros
 from sfumato.tabular.counting_method import count_step
+from sfumato.tabular.model import FittedModel, Model
 from sfumato.tabular.noisy_tables import common_total, relative_variances
 from sfumato.tabular.one_way import columns_to_count, require_countable, shares_by_size
 from sfumato.tabular.simple_models import ProductModel, probabilities
@@ -128,8 +131,14 @@ class Independent(BinningMethod):
         model = [np.ones(size) / size for size in public.sizes]
         for column, noisy in zip(columns, counts, strict=True):
             model[column] = probabilities(noisy, total, clip=self.repair == "clip")
+        joined: Model = ProductModel(model)
+        if zeros := structural_zeros(public.rules):
+            # The columns as they were measured, and as independent as constraints let them be.
+            rows = max(total, 1.0)
+            known = [Measured((c,), one * rows, 1.0) for c, one in enumerate(model)]
+            joined = FittedModel(fit(public.sizes, known, rows, zeros=zeros))
         tables = [
             NoisyTable(name, (column,), (0,), public.sizes[column], noise.standard_deviation)
             for name, column, noise in zip(names, columns, noises, strict=True)
         ]
-        return SyntheticTable(public, ProductModel(model), total, tables)
+        return SyntheticTable(public, joined, total, tables)

@@ -24,6 +24,7 @@ from sfumato.privacy.plan import Plan, PlanStep, Size
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
 from sfumato.tabular.candidates import Pool
+from sfumato.tabular.constrained import legal_cells
 from sfumato.tabular.counting_method import TOTAL, TableMethod, count_step, mean_absolute
 from sfumato.tabular.marginals import MOST_TABLES
 from sfumato.tabular.queries import GRID, Distances, PoolTable
@@ -140,6 +141,8 @@ class MWEM(TableMethod[SyntheticTable]):
             total = float(told[0])
         rows = min(max(total, 0.0), float(LARGEST_TOTAL))
         weights, tables = Weights(public.sizes), list[NoisyTable]()
+        if public.rules:
+            weights.forbid(~legal_cells(public.rules))
         mean = np.zeros_like(weights.cells)
         for number in track(range(1, rounds.number + 1), "learning"):
             chosen = 0
@@ -320,6 +323,11 @@ class Weights:
     def __post_init__(self) -> None:
         number = prod(self.sizes)
         self.cells = np.full(number, 1.0 / number)
+
+    def forbid(self, cells: NDArray[np.bool_]) -> None:
+        """Take all weight from cells that cannot occur; updates give them none."""
+        self.cells[cells] = 0.0
+        self.cells /= self.cells.sum()
 
     def model(self) -> DenseModel:
         """Return the weights as they are now."""

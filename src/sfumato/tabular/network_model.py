@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
+from sfumato.data.allowed import Rules
 from sfumato.engines.memory import code_type
 from sfumato.mechanisms.graphical import Measured, fit
 from sfumato.mechanisms.graphical.elimination import Factor, TooLarge, eliminate
 from sfumato.mechanisms.graphical.junction import junction_tree
 from sfumato.mechanisms.graphical.model import draw_stratified
 from sfumato.tabular.agreement import Cells, agreeing, holds, sum_to
+from sfumato.tabular.constrained import structural_zeros
 from sfumato.tabular.encoding import Encoding
 from sfumato.tabular.model import FittedModel, Model, Network, Part
 from sfumato.tabular.parents import ParentSet
@@ -75,6 +77,8 @@ class NetworkModel:
         Whether a cell of the parents without counts gives a uniform child, and whether bits that
         no code has are only thrown away; otherwise the child's own distribution is taken, and
         such bits are never drawn.
+    rules
+        The constraints: tables without bits give no weight to what they forbid.
     """
 
     columns: WorkingColumns
@@ -82,6 +86,7 @@ class NetworkModel:
     total: float
     repair: str
     published: bool = False
+    rules: Rules | None = None
 
     def model(self, tables: Sequence[MeasuredTable]) -> tuple[Model, tuple[str, ...]]:
         """Return a model of the table's columns, and what should be said about it."""
@@ -136,9 +141,14 @@ class NetworkModel:
 
     def _possible(self, places: ParentSet) -> NDArray[np.bool_] | None:
         """Return which cells of a table some row can fall into; None if all."""
-        if self.columns.encoding.total:
+        columns = self.columns
+        if self.rules and not columns.encoding.bits:
+            levels = {columns.source(c): columns.level(c, level) for c, level in places}
+            even = self.rules.see(levels).even([columns.source(c) for c, _ in places])
+            return even > 0
+        if columns.encoding.total:
             return None
-        return self.columns.encoding.possible(self.columns.derive_columns(places))
+        return columns.encoding.possible(columns.derive_columns(places))
 
     def _network(self, tables: Sequence[Cells], *, mask: bool = False) -> DirectedModel:
         """Return the network over the table's columns, or over their bits."""
@@ -222,10 +232,12 @@ class NetworkModel:
         if not measured:
             return None
         sizes = encoding.sizes if bits else encoding.sources
-        tree = junction_tree(sizes, [item.columns for item in measured])
+        zeros = structural_zeros(self.rules) if self.rules and not bits else []
+        joined = [*(item.columns for item in measured), *(columns for columns, _ in zeros)]
+        tree = junction_tree(sizes, joined)
         if tree.cells > MOST_CLIQUE_CELLS:
             return None
-        fitted = FittedModel(fit(sizes, measured, max(self.total, 1.0), tree=tree))
+        fitted = FittedModel(fit(sizes, measured, max(self.total, 1.0), tree=tree, zeros=zeros))
         if not bits:
             return fitted
         decoded = DecodedModel(encoding, fitted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, combinations
 from math import prod
@@ -19,6 +19,7 @@ from sfumato.mechanisms.count_noise import CountNoise, margin
 from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
+from sfumato.tabular.constrained import draw_legal
 from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
 from sfumato.tabular.found_values import say_found
 from sfumato.tabular.simple_models import clip_counts
@@ -48,6 +49,18 @@ def common_total(tables: Sequence[NDArray[np.float64]], variances: Sequence[floa
     weights = np.array([1 / (v * t.size) for v, t in zip(variances, tables, strict=True)])
     totals = np.array([table.sum() for table in tables])
     return float(weights @ totals / weights.sum())
+
+
+def within_possible(
+    repair: Callable[[NDArray[np.float64], float], NDArray[np.float64]],
+    table: NDArray[np.float64],
+    total: float,
+    even: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return a table of which the cells that can occur were repaired and the others are 0."""
+    repaired = np.zeros_like(table)
+    repaired[even > 0] = repair(table[even > 0], total)
+    return repaired
 
 
 class NoisyTables(Release, ToFrame):
@@ -89,11 +102,18 @@ class NoisyTables(Release, ToFrame):
         floats = [table.astype(np.float64) for table in self.measured]
         if repair == "clip":
             total = common_total(floats, variances) if total is None else total
-            repaired = [clip_counts(table, max(total, 0.0)) for table in floats]
+            repaired = [
+                within_possible(clip_counts, table, max(total, 0.0), shares)
+                for table, shares in zip(floats, self._even(), strict=True)
+            ]
         else:
             family = Family(self.sets, public.sizes, variances)
-            repaired = consistent_counts(family, floats, total)
+            repaired = consistent_counts(family, floats, total, self._even())
         self._keep(repaired)
+
+    def _even(self) -> list[NDArray[np.float64]]:
+        """Return the shares of each table if all rows that constraints allow are alike."""
+        return [self.public.rules.even(columns) for columns in self.sets]
 
     def _keep(self, tables: Sequence[NDArray[np.float64]]) -> None:
         """Keep the repaired tables, and let nobody write to them."""
@@ -231,14 +251,20 @@ class NoisyTables(Release, ToFrame):
             pair: self.counts([names[pair[0]], names[pair[1]]])
             for pair in sorted({pair for columns in self.sets for pair in combinations(columns, 2)})
         }
-        codes = sample_tree(
-            rows,
-            sizes,
-            best_tree(len(names), pairs),
-            lambda column: self.counts([names[column]]),
-            lambda first, second: self.counts([names[first], names[second]]),
-            generator,
-        )
+        tree = best_tree(len(names), pairs)
+
+        def draw(number: int, source: np.random.Generator) -> NDArray[np.int64]:
+            return sample_tree(
+                number,
+                sizes,
+                tree,
+                lambda column: self.counts([names[column]]),
+                lambda first, second: self.counts([names[first], names[second]]),
+                source,
+            )
+
+        rules = self.public.rules
+        codes = draw_legal(draw, rules, rows, generator) if rules else draw(rows, generator)
         return self.public.frame(codes, generator, backend)
 
     def files(self) -> dict[str, bytes]:
@@ -304,6 +330,9 @@ class NoisyTables(Release, ToFrame):
             f"{largest:.4g} in 19 cases of 20; {self._repair_words()}. About {self.total:,.0f} "
             "rows in all."
         )
+        if self.public.schema.constraints:
+            listed = "; ".join(one.words() for one in self.public.schema.constraints)
+            words += f" Counts of what the declared constraints forbid are 0: {listed}."
         return " ".join([words, *say_found(self.discovered)])
 
     def _repair_words(self) -> str:

@@ -382,7 +382,9 @@ class PrivBayes(BinningMethod):
         labels, tables = yield from self._measure_tables(public, growth, nodes, 1 - spent, budget)
         yield FINISH
         total = self._total(public, rows, tables)
-        shape = NetworkModel(columns, nodes, total, self._repair, published=self.published)
+        shape = NetworkModel(
+            columns, nodes, total, self._repair, published=self.published, rules=public.rules
+        )
         model, notes = shape.model(tables)
         noisy = [
             self._noisy_table(columns, label, table)

@@ -25,6 +25,7 @@ from sfumato.engines.memory import code_type
 from sfumato.privacy.arguments import choose_generator, read_names
 from sfumato.privacy.release import Release
 from sfumato.sections import Section
+from sfumato.tabular.constrained import LegalModel
 from sfumato.tabular.dependence import Join, joins
 from sfumato.tabular.files import DECIMALS, codebook, csv, free_name, values_of
 from sfumato.tabular.found_values import say_found
@@ -125,7 +126,7 @@ class SyntheticTable(Release, ToFrame):
                 f"the model has domain sizes {model.sizes}; the schema has {public.sizes}"
             )
         self.public = public
-        self.model = model
+        self.model = LegalModel(model, public.rules) if public.rules else model
         self.total = max(float(total), 0.0)
         self.tables = tuple(tables)
         self.notes = tuple(notes)
@@ -154,8 +155,9 @@ class SyntheticTable(Release, ToFrame):
 
     @property
     def alone(self) -> tuple[int, ...]:
-        """The columns that stand alone: in the model they go with no other."""
+        """The columns that neither the model nor a constraint joins with others."""
         joined = {column for part in self.together for column in part.columns}
+        joined |= set(self.public.rules.columns)
         return tuple(number for number in range(len(self.public.columns)) if number not in joined)
 
     @cached_property
@@ -399,6 +401,12 @@ class SyntheticTable(Release, ToFrame):
         }
         spread = " and ".join(sorted(binned, reverse=True))
         unreal = "These rows may contain combinations of values that are impossible in reality."
+        if self.public.schema.constraints:
+            listed = "; ".join(one.words() for one in self.public.schema.constraints)
+            unreal = (
+                f"All rows satisfy the declared constraints: {listed}. Other combinations of "
+                "values may be impossible in reality."
+            )
         if not spread:
             return unreal
         return f"{spread.capitalize()} are spread evenly within their bins. {unreal}"

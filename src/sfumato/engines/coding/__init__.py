@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.engines.coding.base import MISSING, OTHER, Coding, Encoded, Fault, Generator
+from sfumato.engines.coding.base import MISSING, OTHER, Coding, Encoded, Fault, Generator, Ladder
 from sfumato.engines.coding.categories import Booleans, Categories
 from sfumato.engines.coding.discover import DISCOVER, Discover
 from sfumato.engines.coding.numbers import Numbers
@@ -26,6 +26,7 @@ __all__ = [
     "Fault",
     "Generator",
     "Integers",
+    "Ladder",
     "Numbers",
     "Reals",
     "Steps",

@@ -34,6 +34,7 @@ __all__ = [
     "Fault",
     "Found",
     "Generator",
+    "Ladder",
     "Mask",
     "hashable",
     "read_double",
@@ -60,6 +61,27 @@ class Generator(Protocol):
     def integers(self, low: Any, high: Any = ..., *, endpoint: Any = ...) -> Any:
         """Return uniform whole numbers."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The values of a column as rungs at equal distances, exactly.
+
+    Parameters
+    ----------
+    scale
+        What the values are: `"number"`, `"date"` (days) or `"datetime"` (seconds).
+    start, step
+        The value of rung 0, and the distance of two rungs.
+    firsts, lasts
+        The first and the last rung of each proper code.
+    """
+
+    scale: str
+    start: Fraction
+    step: Fraction
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -257,6 +279,14 @@ class Coding(ABC):
     def landmarks(self) -> tuple[int, ...]:
         """The codes where values pile up in many tables: the bounds, and zero where it is one."""
         return tuple(sorted({0, self.proper - 1}))
+
+    def ladder(self) -> Ladder | None:
+        """Return the values as rungs at equal distances; `None` where they are not such."""
+        return None
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return the values of some rungs of the ladder."""
+        raise NotImplementedError(f"a column of kind {self.kind!r} has no ladder")
 
     def without_taxonomy(self) -> Coding:
         """Return the coding that gives the same codes and declares no taxonomy."""

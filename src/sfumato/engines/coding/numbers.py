@@ -16,6 +16,7 @@ from sfumato.engines.coding.base import (
     Coding,
     Found,
     Generator,
+    Ladder,
     hashable,
     read_double,
     read_number,
@@ -126,12 +127,23 @@ class Numbers(Coding):
 
         if self.decimals is not None:
             low, high = self._grid
-            whole = generator.integers(low[codes], high[codes], endpoint=True)
-            return pl.Series(whole if self.decimals == 0 else whole / 10.0**self.decimals)
+            return self.climb(generator.integers(low[codes], high[codes], endpoint=True))
         lower, upper = np.array(self.edges[:-1])[codes], np.array(self.edges[1:])[codes]
         share = generator.random(len(codes))
         inside = lower * (1.0 - share) + upper * share
         return pl.Series(np.clip(inside, lower, np.nextafter(upper, lower)))
+
+    def ladder(self) -> Ladder | None:
+        """Return the multiples of the last decimal; `None` without `decimals`."""
+        if self.decimals is None:
+            return None
+        return Ladder("number", Fraction(0), Fraction(1, 10**self.decimals), *self._grid)
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return multiples of the last decimal as numbers."""
+        import polars as pl
+
+        return pl.Series(rungs / 10.0**self.decimals if self.decimals else rungs)
 
     def label(self, code: int) -> str:
         """Return the bin as an interval."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Found, Generator, hashable, read_whole
+from sfumato.engines.coding.base import (
+    Coding,
+    Found,
+    Generator,
+    Ladder,
+    hashable,
+    read_whole,
+)
 from sfumato.engines.reading import EXACT, Days, Wholes
 from sfumato.noise.exact import briefly
 
@@ -116,6 +124,21 @@ class Integers(Coding):
         values = pl.Series(bits if self.high >= 2**63 else bits.view(np.int64))
         return values if self.digits is None else values.cast(pl.String).str.zfill(self.digits)
 
+    def ladder(self) -> Ladder | None:
+        """Return the whole numbers; `None` where some have more than 53 bits."""
+        if max(abs(self.low), abs(self.high)) >= EXACT:
+            return None
+        firsts = self._starts.astype(np.int64) + self.low
+        lasts = np.append(firsts[1:] - 1, self.high)
+        return Ladder("number", Fraction(0), Fraction(1), firsts, lasts)
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return whole numbers as they are written."""
+        import polars as pl
+
+        values = pl.Series(rungs)
+        return values if self.digits is None else values.cast(pl.String).str.zfill(self.digits)
+
     def label(self, code: int) -> str:
         """Return the number, or the bin as an interval."""
         low = self.low + int(self._starts[code])
@@ -177,6 +200,17 @@ class Dates(Coding):
         import polars as pl
 
         return self._days._values(codes, generator).cast(pl.Int32).cast(pl.Date)
+
+    def ladder(self) -> Ladder | None:
+        """Return the days since 1970."""
+        days = self._days.ladder()
+        return None if days is None else replace(days, scale="date")
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return days as dates."""
+        import polars as pl
+
+        return pl.Series(rungs).cast(pl.Int32).cast(pl.Date)
 
     def label(self, code: int) -> str:
         """Return the day, or the bin as an interval."""

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engines.coding.base import Coding, Found, Generator, hashable, read_number, read_whole
+from sfumato.engines.coding.base import (
+    Coding,
+    Found,
+    Generator,
+    Ladder,
+    hashable,
+    read_number,
+    read_whole,
+)
 from sfumato.engines.reading import Floats, Moments
 from sfumato.noise.exact import briefly
 
@@ -107,9 +115,19 @@ class Steps(Coding):
         return units if below == 1 else units / below
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        return self.climb(codes)
+
+    def ladder(self) -> Ladder:
+        """Return the steps."""
+        first, wide, below = self._units
+        rungs = np.arange(self.proper)
+        return Ladder("number", Fraction(first, below), Fraction(wide, below), rungs, rungs)
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return steps as numbers."""
         import polars as pl
 
-        return pl.Series(self.values(codes))
+        return pl.Series(self.values(rungs))
 
     def label(self, code: int) -> str:
         """Return the number."""
@@ -192,10 +210,20 @@ class Times(Coding):
         return Found(codes, moments.missing, moments.unreadable, outside, none)
 
     def _values(self, codes: NDArray[np.int64], generator: Generator) -> pl.Series:
+        return self.climb(codes)
+
+    def ladder(self) -> Ladder:
+        """Return the moments, in seconds since 1970."""
+        first = (self.low - EPOCH) // timedelta(microseconds=1)
+        rungs = np.arange(self.proper)
+        return Ladder("datetime", Fraction(first, SECOND), Fraction(self.step), rungs, rungs)
+
+    def climb(self, rungs: NDArray[np.int64]) -> pl.Series:
+        """Return steps as moments."""
         import polars as pl
 
         first = (self.low - EPOCH) // timedelta(microseconds=1)
-        return pl.Series(first + codes * (self.step * SECOND)).cast(pl.Datetime("us"))
+        return pl.Series(first + rungs * (self.step * SECOND)).cast(pl.Datetime("us"))
 
     def label(self, code: int) -> str:
         """Return the moment."""

@@ -20,12 +20,17 @@ from sfumato.mechanisms.graphical.layout import Layout, cell_map, layout_of, run
 from sfumato.mechanisms.graphical.model import GraphicalModel
 from sfumato.mechanisms.projection import project_simplex
 
-__all__ = ["Measured", "fit", "total_of"]
+__all__ = ["Measured", "Zeros", "fit", "total_of"]
+
+#: Structural zeros: some columns, and which combinations of their codes can occur.
+Zeros = tuple[tuple[int, ...], NDArray[np.bool_]]
 
 #: Fitting ends when five steps in a row lower the loss by less than this share.
 TOLERANCE = 1e-4
 #: A value that a noisy table tells nothing of starts at this share, from which it can still grow.
 FLOOR = 1e-4
+#: The log-potential of what cannot occur. Its exponential is 0, however far a fit moves it.
+FORBIDDEN = -1e6
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ def fit(
     iterations: int = 500,
     start: GraphicalModel | None = None,
     tree: JunctionTree | None = None,
+    zeros: Sequence[Zeros] = (),
 ) -> GraphicalModel:
     """Return the graphical model that explains noisy tables best.
 
@@ -93,11 +99,15 @@ def fit(
         A model of fewer tables to start from.
     tree
         The junction tree, if it is already known.
+    zeros
+        What cannot occur: the model gives it no weight.
     """
     if tree is None:
-        tree = junction_tree(sizes, [item.columns for item in measured])
+        joined = [item.columns for item in measured]
+        tree = junction_tree(sizes, [*joined, *(columns for columns, _ in zeros)])
     layout = layout_of(tree)
-    potential = np.zeros(tree.cells)
+    forbidden = _forbid(tree, layout, zeros)
+    potential = forbidden.copy()
     if start is None:
         _begin(tree, measured, total, layout, potential)
     else:
@@ -109,7 +119,7 @@ def fit(
     if taken < 0:
         # What a smaller model had learned leaves nothing possible in the larger one: start anew,
         # from columns that are alike, which always is a distribution.
-        potential[:] = 0.0
+        potential[:] = forbidden
         belief, _, _ = descend(potential, *layout.arrays, *tables, iterations, TOLERANCE, 1.0)
     return _model(tree, layout, belief, potential)
 
@@ -148,6 +158,19 @@ def _begin(
         where = cell_map(tree.sizes, tree.cliques[holder], (column,), (size,))
         low, high = layout.starts[holder], layout.starts[holder + 1]
         potential[low:high] += np.log(np.maximum(shares, FLOOR))[where]
+
+
+def _forbid(tree: JunctionTree, layout: Layout, zeros: Sequence[Zeros]) -> NDArray[Any]:
+    """Return potentials that leave no weight to what cannot occur."""
+    potential = np.zeros(tree.cells)
+    for columns, possible in zeros:
+        holder = tree.holder(columns)
+        if holder is None:
+            raise ValueError(f"no clique holds the columns {columns}")
+        where = cell_map(tree.sizes, tree.cliques[holder], columns, possible.shape)
+        low, high = layout.starts[holder], layout.starts[holder + 1]
+        potential[low:high][~possible.reshape(-1)[where]] = FORBIDDEN
+    return potential
 
 
 def _carry(

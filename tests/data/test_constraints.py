@@ -1,0 +1,265 @@
+"""Constraints are declared in a few words, checked when they are, and read back as they were."""
+
+import json
+from datetime import date, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.data.table import TablePublic
+from sfumato.engines.errors import DataError
+
+COLUMNS = {
+    "ward": ["paediatrics", "surgery", "maternity"],
+    "age": (0, 99),
+    "pregnant": bool,
+    "admitted": (date(2020, 1, 1), date(2020, 12, 31), 12),
+    "discharged": (date(2020, 1, 1), date(2020, 12, 31)),
+    "city": ["Bonn", "Köln", "München"],
+    "region": ["NRW", "Bayern"],
+}
+CHILDREN = {"impossible": {"ward": "paediatrics", "age": {"from": 18}}}
+STAY = {"order": ["admitted", "discharged"]}
+REGIONS = {
+    "determines": {"city": "region"},
+    "map": {"Bonn": "NRW", "Köln": "NRW", "München": "Bayern"},
+}
+ALL = [CHILDREN, STAY, REGIONS]
+
+
+def schema(*constraints, columns=COLUMNS, **options):
+    return sf.Schema.from_dict(columns, constraints=list(constraints), **options)
+
+
+def rows(*changes):
+    row = {
+        "ward": "surgery",
+        "age": 40,
+        "pregnant": False,
+        "admitted": date(2020, 3, 5),
+        "discharged": date(2020, 3, 9),
+        "city": "Bonn",
+        "region": "NRW",
+    }
+    return pl.DataFrame([{**row, **change} for change in changes])
+
+
+def test_a_schema_is_written_to_a_file_and_read_back(tmp_path):
+    declared = schema(*ALL, {**CHILDREN, "violations": "keep"}, {**STAY, "strict": True})
+    declared.write(tmp_path / "x.schema.toml")
+    assert sf.Schema.read(tmp_path / "x.schema.toml") == declared
+    assert "[[constraints]]" in (tmp_path / "x.schema.toml").read_text()
+
+
+def test_a_statistician_writes_it_in_toml(tmp_path):
+    path = tmp_path / "x.schema.toml"
+    schema().write(path)
+    path.write_text(
+        path.read_text()
+        + """
+[[constraints]]
+impossible = {ward = "paediatrics", age = {from = 18}}
+
+[[constraints]]
+order = ["admitted", "discharged"]
+
+[[constraints]]
+determines = {city = "region"}
+groups = {NRW = ["Bonn", "Köln"], Bayern = "München"}
+
+[[constraints]]
+impossible = {discharged = {below = 2020-01-03}}
+"""
+    )
+    read = sf.Schema.read(path)
+    assert [one.words() for one in read.constraints] == [
+        "never age from 18 with ward = paediatrics",
+        "admitted ≤ discharged",
+        "city determines region",
+        "never discharged below 2020-01-03",
+    ]
+
+
+def test_a_document_with_sorted_keys_says_the_same():
+    declared = schema(*ALL)
+    text = json.dumps(declared.to_json(), sort_keys=True)
+    assert sf.Schema.from_json(json.loads(text)) == declared
+    assert TablePublic.of(declared).to_json()["schema"]["constraints"] == ALL
+
+
+def test_a_schema_without_constraints_is_written_as_before():
+    assert "constraints" not in schema().to_json()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ({"order": ["admited", "discharged"]}, "no column 'admited'; did you mean 'admitted'"),
+        ({"impossible": {"ward": "pediatrics"}}, "'pediatrics'; did you mean 'paediatrics'"),
+        ({"imposible": {"age": 3}}, "did you mean 'impossible'"),
+        ({"impossible": {"age": {"form": 3}}}, "got 'form'; did you mean 'from'"),
+        ({"impossible": {"age": {"from": 3, "above": 4}}}, "from or above"),
+        ({"impossible": {}}, "columns as keys"),
+        ({"impossible": {"age": []}}, "one or more values"),
+        ({"impossible": {"ward": {"from": 3}}}, "needs a column of numbers or dates"),
+        ({"impossible": {"admitted": {"from": "2020-01-15"}}}, "within the bin 2020-01-01 to"),
+        ({"impossible": {"discharged": {"from": "soon"}}}, "must be a date; got 'soon'"),
+        ({"order": ["age", "admitted"]}, "same kind"),
+        ({"order": ["ward", "age"]}, "'ward' has no values in equal steps"),
+        ({"order": ["age"]}, "two or more different columns"),
+        ({"order": ["age", "age"]}, "two or more different columns"),
+        ({**STAY, "stric": True}, "did you mean 'strict'"),
+        ({**STAY, "violations": "ignore"}, "violations must be"),
+        ({"determines": {"city": "region"}}, "with map"),
+        ({"determines": {"city": "region"}, "map": {"Bonn": "NRW"}}, "what city = Köln determines"),
+        ({**REGIONS, "map": {**REGIONS["map"], "Bon": "NRW"}}, "did you mean 'Bonn'"),
+        ({**REGIONS, "map": {**REGIONS["map"], "Bonn": "Berlin"}}, "no value 'Berlin'"),
+        (
+            {"determines": {"age": "region"}, "groups": {"NRW": {"to": 9}, "Bayern": {"from": 9}}},
+            "age = 9 determines two values",
+        ),
+        ("order", "must be a table"),
+    ],
+)
+def test_a_bad_declaration_is_refused_with_a_remedy(constraint, message):
+    with pytest.raises(ValueError, match="constraint 1: ") as failure:
+        schema(constraint)
+    assert message in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [{"impossible": {"age": {"from": 0}}}],
+        [
+            {"order": ["admitted", "discharged"], "strict": True},
+            {"impossible": {"discharged": {"above": "2020-01-01"}}},
+        ],
+        [{"impossible": {"pregnant": True}}, {"impossible": {"pregnant": False}}],
+    ],
+)
+def test_constraints_that_no_row_satisfies_are_refused(constraints):
+    with pytest.raises(ValueError, match="contradict each other"):
+        schema(*constraints)
+
+
+def test_orders_in_a_circle_are_refused():
+    columns = dict.fromkeys("abc", (0, 9))
+    with pytest.raises(ValueError, match="circle"):
+        schema({"order": ["a", "b", "c"]}, {"order": ["c", "a"]}, columns=columns)
+
+
+def test_a_constraint_that_nothing_violates_is_fine():
+    assert schema({"impossible": {"age": {"from": 200}}}).rules
+
+
+def test_open_columns_and_continuous_ones_are_refused_where_they_cannot_be_checked():
+    with pytest.raises(ValueError, match="not declared; list them"):
+        schema({"impossible": {"a": "x", "b": 1}}, columns={"a": "discover", "b": (0, 3)})
+    with pytest.raises(ValueError, match="declare its decimals"):
+        schema({"order": ["a", "b"]}, columns={"a": (0.0, 1.0, 4), "b": (0.0, 1.0, 4)})
+    columns = {"a": (0.0, 1.0, 4), "b": ["x", "y"]}
+    schema({"impossible": {"a": {"from": 0.25, "below": 0.75}, "b": "x"}}, columns=columns)
+    with pytest.raises(ValueError, match="within the bin"):
+        schema({"impossible": {"a": {"from": 0.3}, "b": "x"}}, columns=columns)
+
+
+def test_values_of_all_kinds_are_bounds():
+    columns = {
+        "time": {"kind": "datetime", "low": "2020-01-01T00:00:00", "high": "2020-01-02T00:00:00"},
+        "price": {"kind": "number", "low": 0, "high": 2, "decimals": 1},
+        "code": [1, 2, 3],
+        "flag": bool,
+    }
+    declared = schema(
+        {"impossible": {"time": {"below": datetime(2020, 1, 1, 12)}, "flag": True}},
+        {"impossible": {"price": {"above": 0.3, "to": 0.5}, "code": [1, 2]}},
+        {"impossible": {"price": np.float64(1.5), "flag": {"not": False}}},
+        columns=columns,
+    )
+    time, price, single = (part.inside for part in declared.rules.parts)
+    # Conditions are sorted by the names of their columns.
+    assert list(time[0]) == [False, True]
+    assert time[1].sum() == 720
+    assert list(np.flatnonzero(price[1])) == [4, 5]
+    assert list(price[0]) == [True, True, False]
+    assert list(np.flatnonzero(single[1])) == [15]
+
+
+def test_missing_values_are_in_any_order_and_determine_missing_ones():
+    columns = {
+        "a": {"kind": "integer", "low": 0, "high": 3, "missing": "code"},
+        "b": {"kind": "integer", "low": 0, "high": 3, "missing": "code"},
+        "big": {"kind": "category", "values": ["no", "yes"], "missing": "code"},
+    }
+    declared = schema(
+        {"order": ["a", "b"]},
+        {"determines": {"a": "big"}, "groups": {"no": {"to": 1}, "yes": {"above": 1}}},
+        columns=columns,
+    )
+    codes = np.array([[4, 0, 2], [3, 4, 1], [3, 0, 1], [4, 1, 0]]).T
+    assert list(declared.rules.allows(codes)) == [True, True, False, False]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_rows_that_violate_a_constraint_are_refused_by_number_and_without_values(engine, tmp_path):
+    good, bad = {}, {"ward": "paediatrics", "age": 71}
+    late = {"discharged": date(2020, 1, 7)}
+    rows(good, bad, good, late, bad).write_csv(tmp_path / "x.csv")
+    with pytest.raises(DataError) as failure:
+        sf.read_table(tmp_path / "x.csv", schema(*ALL), engine=engine)
+    first, second = failure.value.problems
+    assert (first.row, first.more, second.row, second.more) == (2, 1, 4, 0)
+    assert "never age from 18 with ward = paediatrics" in first.wrong
+    assert "71" not in str(failure.value)
+    assert "2020-01-07" not in str(failure.value)
+    kept = [{**one, "violations": "keep"} for one in ALL]
+    table = sf.read_table(tmp_path / "x.csv", schema(*kept), engine=engine)
+    assert table.counts.rows == 5
+
+
+def test_a_row_that_cannot_be_read_is_not_said_to_violate_anything():
+    with pytest.raises(DataError) as failure:
+        sf.Table(rows({"ward": "x-ray", "age": 30}), schema(CHILDREN))
+    assert [problem.field for problem in failure.value.problems] == ["ward"]
+
+
+def test_bins_are_compared_by_what_they_can_hold():
+    # Both days are in the first bin of admissions, and only the codes are checked.
+    sf.Table(rows({"admitted": date(2020, 1, 9), "discharged": date(2020, 1, 5)}), schema(STAY))
+
+
+def test_constraints_change_neither_the_ledgers_table_nor_its_codes():
+    plain, bound = (sf.Table(rows({}, {}), schema(*some)) for some in ([], ALL))
+    assert plain.digest(b"k" * 16) == bound.digest(b"k" * 16)
+
+
+def test_a_view_keeps_the_constraints_of_its_columns():
+    view = schema(*ALL).only(["city", "region", "age"])
+    assert [one.words() for one in view.constraints] == ["city determines region"]
+
+
+def test_drawn_values_within_bins_are_in_order():
+    columns = {
+        "a": (0, 100, 4),
+        "b": {"kind": "number", "low": 0, "high": 100, "step": 7},
+        "c": {"kind": "number", "low": -20, "high": 90, "bins": 3, "decimals": 1},
+        "d": {"kind": "integer", "low": 0, "high": 99, "digits": 4, "bins": 3},
+    }
+    public = TablePublic.of(
+        schema({"order": ["c", "a", "b"], "strict": True}, {"order": ["c", "d"]}, columns=columns)
+    )
+    generator = np.random.default_rng(0)
+    codes = np.stack([generator.integers(0, size, 20_000) for size in public.sizes], axis=1)
+    legal = codes[public.rules.allows(codes.T)]
+    drawn = public.frame(legal, generator)
+    assert len(drawn) > 2000
+    assert (drawn["c"] < drawn["a"]).all()
+    assert (drawn["a"] < drawn["b"]).all()
+    assert (drawn["c"] <= drawn["d"].cast(pl.Int64)).all()
+    # Each value is still in the bin that it was drawn for.
+    again = sf.Table(drawn, schema(columns=columns)).counts
+    for number in range(4):
+        np.testing.assert_array_equal(again.kept(number)[0], legal[:, number])
