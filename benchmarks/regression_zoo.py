@@ -31,7 +31,17 @@ import regression_data as data
 import sfumato as sf
 import tabular_zoo as zoo
 
-__all__ = ["BEHIND", "EPSILONS", "PROBLEMS", "SIBLINGS", "Cell", "Problem", "names", "run_cells"]
+__all__ = [
+    "BEHIND",
+    "EPSILONS",
+    "PROBLEMS",
+    "SIBLINGS",
+    "Cell",
+    "Problem",
+    "names",
+    "print_laws",
+    "run_cells",
+]
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +60,8 @@ SIBLINGS = {
 }
 #: So much more of the variance may be left than by another method: the first law.
 BEHIND = 1.05
+#: A model that does worse than this counts as this in means.
+WORST = -9.0
 #: Numbers with at most so many values are categories; texts with more are left out.
 FEW, MOST = 12, 25
 
@@ -255,3 +267,70 @@ def _run(cell: Cell, first: int, last: int) -> Iterator[float]:
         yield explained(guesses, truth)
 
 
+@dataclass(frozen=True)
+class Summary:
+    """The share of the variance that a cell leaves: its mean, and the standard error of that.
+
+    Parameters
+    ----------
+    left, error
+        The mean and its standard error.
+    """
+
+    left: float
+    error: float
+
+    @classmethod
+    def of(cls, scores: list[float]) -> Summary:
+        """Return the summary of R²; a model that is worse than `WORST` counts as that."""
+        left = np.minimum(1 - np.array(scores), 1 - WORST)
+        spread = float(left.std(ddof=1)) if len(left) > 1 else 0.0
+        return cls(float(left.mean()), spread / math.sqrt(len(left)))
+
+
+def print_laws(problems: list[str], epsilons: tuple[float, ...], runs: int, kept: Path | None,
+               siblings: list[str]) -> None:  # fmt: skip
+    """Print R² of the default beside the best sibling, and every cell that breaks a law."""
+    broken: list[str] = []
+    cells_seen = 0
+    for problem in problems:
+        rows = PROBLEMS[problem].rows[0]
+        learn, test = data.splits(len(rows), 1)[0]
+        without = PROBLEMS[problem].without_noise(learn, test)
+        print(f"{problem}: {len(learn):,} records, least squares {without:.3f}")
+        found = run_cells(cells([problem], [DEFAULT, *siblings], epsilons), runs, kept)
+        summaries = {cell: Summary.of(scores) for cell, scores in found.items()}
+        for delta in (0.0, DELTA):
+            words, before = [], None
+            for epsilon in epsilons:
+                cells_seen += 1
+                mine = summaries[Cell(problem, DEFAULT, epsilon, delta)]
+                where = f"{problem} ε = {epsilon:g}{' δ' if delta else ''}"
+                others = {
+                    cell.method: summary
+                    for cell, summary in summaries.items()
+                    if (cell.epsilon, cell.delta) == (epsilon, delta) and cell.method != DEFAULT
+                }
+                words.append(f"{1 - mine.left:.3f}")
+                if others:
+                    best = min(others, key=lambda name: others[name].left)
+                    words[-1] += f" ({1 - others[best].left:.3f} {best[:3]})"
+                    if mine.left > BEHIND * others[best].left:
+                        ratio = mine.left / others[best].left
+                        broken.append(f"{where}: {ratio:.2f} times what {best} leaves")
+                if before is not None and _clearly(mine, before[1]):
+                    broken.append(f"{where}: worse than with ε = {before[0]:g}")
+                before = epsilon, mine
+                pure = summaries[Cell(problem, DEFAULT, epsilon, 0.0)]
+                if delta and _clearly(mine, pure):
+                    broken.append(f"{where}: worse than without a delta")
+            print(f"  {'δ' if delta else 'pure':6}" + "  ".join(f"{word:>18}" for word in words),
+                  flush=True)  # fmt: skip
+    print(f"{cells_seen} cells, {len(broken)} violations")
+    for line in broken:
+        print(f"  {line}")
+
+
+def _clearly(mine: Summary, other: Summary) -> bool:
+    """Tell whether more is left than by another, beyond the noise of the runs."""
+    return mine.left > other.left + 2 * math.hypot(mine.error, other.error) + 0.002

@@ -32,6 +32,8 @@ OUTSIDE = 3
 WIDTHS = 21
 #: Intervals of one width begin at multiples of its part.
 STARTS = 4
+#: Intervals below this width are the narrowest.
+NARROWEST = 2.0 ** (1.25 - (WIDTHS - 1) / 2)
 #: How much narrower the intervals within an interval are, and where their slack lies.
 NARROWER, WITHIN = 2.0**-0.5, (0.0, 0.5, 1.0)
 #: One choice in so many may take an interval that holds all records, however few there are in it.
@@ -42,6 +44,9 @@ SHELLS = 0.5 * 2.0 ** (np.arange(WIDTHS + 5) / 2)
 COARSE_SHELLS = SHELLS[4::2]
 #: Counts are told from noise beyond so many standard deviations of it.
 CLEAR = 3.0
+#: Tails are followed to where so many times fewer records lie than noise hides, and taken to fall
+#: to no more than this from a shell to the next.
+HIDDEN_TAIL, SLOWEST = 10.0, 0.7
 #: Beyond this no score of a real table would tell.
 LARGEST_HANDICAP = 2.0**60
 
@@ -102,16 +107,17 @@ class IntervalChoice:
         Notes
         -----
         With N of m records in an interval and at most K in one of the intervals within it, √2 times
-        narrower, at its left end, its middle and its right end, a score is
-        −max(0, 2m − 3N, 3K − 2m), less a public number that takes back half of what a width gains
-        by having many places.
+        narrower, at its left end, its middle and its right end (none, K = 0, within the narrowest),
+        a score is −max(0, 2m − 3N, 3K − 2m), less a public number that takes back half of what a
+        width gains by having many places.
         """
         low, high, _ = candidates()
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
         slack = (high - low) * (1 - NARROWER)
         within = [_held(sums, places, low + at * slack, high + (at - 1) * slack) for at in WITHIN]
         held, wanted = _held(sums, places, low, high), (OUTSIDE - 1) * sums[-1]
-        most = np.maximum.reduce(within)
+        # Nothing narrower is looked for than the narrowest intervals, the last ones.
+        most = np.where(high - low < NARROWEST, 0, np.maximum.reduce(within))
         far = np.maximum(np.maximum(wanted - OUTSIDE * held, OUTSIDE * most - wanted), 0)
         return np.asarray(self._handicap - far, dtype=np.int64)
 
@@ -205,6 +211,16 @@ class Tails:
     counts: Floats
     deviation: float
 
+    @property
+    def beyond(self) -> Floats:
+        """How many records lie beyond the beginning of each shell."""
+        return np.asarray(np.cumsum(self.counts[::-1])[::-1])
+
+    @property
+    def unsure(self) -> Floats:
+        """The standard deviation of the noise on that."""
+        return np.asarray(self.deviation * np.sqrt(np.arange(len(self.counts), 0, -1)))
+
     def reach(self, records: float) -> tuple[float, float]:
         """Return the least distance beyond which few records lie, in spreads, and how few.
 
@@ -213,11 +229,31 @@ class Tails:
         records
             How many count as few; what noise alone could have made does as well.
         """
-        beyond = np.cumsum(self.counts[::-1])[::-1]
-        unsure = CLEAR * self.deviation * np.sqrt(np.arange(len(beyond), 0, -1))
-        few = np.maximum(unsure, records)
-        enough = np.flatnonzero(beyond <= few)
+        few = np.maximum(CLEAR * self.unsure, records)
+        enough = np.flatnonzero(self.beyond <= few)
         if not enough.size:
             last = self.ends[-1] * sqrt(2) if self.ends.size else 1.0
             return float(last), 0.0
         return float(self.ends[enough[0]]), float(few[enough[0]])
+
+    def extended_reach(self, records: float) -> tuple[float, float]:
+        """Return a distance beyond which a tenth as few records would lie, and how few.
+
+        The tail is taken to go on beyond what noise hides as it went before: to fall by the same
+        factor from each shell to the next.
+
+        Parameters
+        ----------
+        records
+            How many records there are.
+        """
+        reach, few = self.reach(0.0)
+        place = int(np.searchsorted(self.ends, reach))
+        if few == 0 or place >= self.ends.size:
+            return reach, few
+        before = self.beyond[place - 1] if place else records / OUTSIDE
+        left = float(self.beyond[place] - self.unsure[place]) / max(float(before), 1.0)
+        if left > 0:
+            step = self.ends[1] / self.ends[0] if self.ends.size > 1 else 2.0
+            reach *= step ** (log(HIDDEN_TAIL) / -log(min(left, SLOWEST)))
+        return reach, few / HIDDEN_TAIL

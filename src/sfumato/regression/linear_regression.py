@@ -115,7 +115,7 @@ GRID = Grid(parts=(0.25, 0.5, 1.0), radii=(0.5, 1.0, 2.0), shapes=("weigh",))
 FEW = Grid(parts=(1.0,), radii=(1.0, 2.0), shapes=("weigh",))
 #: Scales of features are paid for where no more than this share of records may lie beyond a reach
 #: unseen, in the noise of so many shells: more could lead a model astray wherever they are.
-HIDDEN, USUAL_SHELLS = 0.05, 5
+HIDDEN, USUAL_SHELLS = 0.03, 5
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
 #: The synthetic tables by which a plan says how good a fit will be: others than it was chosen on.
@@ -137,7 +137,7 @@ def noise_length(estimator: Any, setting: Setting) -> float:
     if isinstance(estimator, KNormEstimator):
         return sqrt(setting.dimension) * estimator.deviation(setting)
     moments, noise = estimator.noise(setting)
-    return sqrt(setting.dimension) * moments.widths(noise.standard_deviation).vector
+    return float(sqrt(setting.dimension) * moments.widths(noise.standard_deviation).vector)
 
 
 def _serves(estimator: Any, setting: Setting) -> bool:
@@ -212,11 +212,12 @@ class LinearRegression(LinearMethod):
         Whether the model has a constant term.
     response, features
         How the centre and spread of the target (`response`) and of the other columns (`features`)
-        are set. `"paid"`: they are chosen privately, for a tenth of the budget each. `"declared"`:
-        they are computed from the declared ranges. `"auto"`: the better one on synthetic tables.
+        are set. `"paid"`: they are found privately, and how far columns reach beyond, for about a
+        seventh of the budget each. `"declared"`: they are computed from the declared ranges.
+        `"auto"`: paid for where the number of records and the budget suffice to find them.
     bound
         Where the target is clipped, in multiples of its spread; estimators that clip residuals clip
-        them there. Default: the best value on synthetic tables.
+        them there. Default: where as few records lie beyond as the noise amounts to.
     radius
         Maximum length of a row of features, in multiples of the usual length. Default: the best
         value on synthetic tables.
@@ -228,7 +229,8 @@ class LinearRegression(LinearMethod):
     Notes
     -----
     Privacy: the choice depends on public facts only, and on the noisy number of records if that is
-    private; each estimator has its own proof (docs/proofs/linear-regression.md).
+    private; where answers are clipped follows from noisy counts; each estimator has its own proof
+    (docs/proofs/linear-regression.md).
     """
 
     proof: ClassVar[str] = "linear-regression.md"
@@ -273,7 +275,9 @@ class LinearRegression(LinearMethod):
         about = public.rows if public.rows is not None else public.rows_about
         limit, design = record_limit(loss, public)[0], self.design(public)
         arm = self._arm(public, design, limit)
-        return self._found(public, design, None if about is None else float(about), arm, limit).score
+        return self._found(
+            public, design, None if about is None else float(about), arm, limit
+        ).score
 
     def _situation(
         self,
@@ -368,7 +372,9 @@ class LinearRegression(LinearMethod):
 
     def _candidate(self, public: TablePublic, records: float | None) -> Candidate:
         design, limit = self.design(public), self.record_budget(public)[0]
-        return self._found(public, design, records, self._arm(public, design, limit), limit).candidate
+        return self._found(
+            public, design, records, self._arm(public, design, limit), limit
+        ).candidate
 
     def rule(self, public: TablePublic, said: Said, estimator: Estimator) -> RowRule:
         """Return what becomes of a record."""

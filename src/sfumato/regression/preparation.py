@@ -46,6 +46,8 @@ SHARES = {
 LEAST_SHARE, LARGEST_SHARE = Fraction(1, 20), Fraction(1, 3)
 #: Where it is not paid for, a number is taken to spread by this part of half its declared range.
 DECLARED_SPREAD = 1 / 3
+#: No spread is widened further than this.
+WIDEST = 2.0**10
 #: A spread is never taken to be less than this part of half the declared range.
 LEAST_SPREAD = 2.0**-12
 
@@ -268,13 +270,14 @@ def widening(tails: Tails, records: float | None) -> float:
     further than those of a normal one would, for as few records as can be told, is scaled by its
     reach; others are left alone, also where shells are too coarse by a factor of 2.
     """
-    reach, few = tails.reach(0.0)
-    share = max(few, 1.0) / max(records or 1.0, 1.0)
+    many = max(records or 1.0, 1.0)
+    reach, few = tails.extended_reach(many)
+    share = max(few, 1.0) / many
     if share >= 1 / 4:
         return 1.0
     normal = NormalDist().inv_cdf(1 - share / 2)
     # Rounded, since machines disagree on the last digits.
-    return round(max(reach / (2 * normal), 1.0), 3)
+    return round(min(max(reach / (2 * normal), 1.0), WIDEST), 3)
 
 
 def usual_radius(design: Design, multiple: float) -> float:
