@@ -157,10 +157,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent():
 def skewed(rows, seed):
     """Return a table whose numbers have long tails, and whose target is often 0 and then grows."""
     generator = np.random.default_rng(seed)
-    staff = np.exp(generator.normal(4, 1.6, rows))
+    staff = np.exp(generator.normal(4, 1.2, rows))
     region = generator.integers(0, 3, rows)
     sales = 20 * np.minimum(np.log1p(staff), 7) + 30 * region + generator.gamma(0.5, 40, rows)
-    sales = np.where(generator.random(rows) < 0.4, 0, sales)
+    sales = np.where(generator.random(rows) < 0.2, 0, sales)
     return pl.DataFrame({"staff": staff, "region": [f"r{r}" for r in region], "sales": sales})
 
 

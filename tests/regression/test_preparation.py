@@ -109,14 +109,16 @@ def test_shells_hold_each_record_once_and_tails_end_where_few_lie_beyond():
     counts = np.array([1, 2, 9, 9, 4, 3, 1])
     found = shells.counts(counts, places)
     assert found.sum() == 1 + 2 + 4 + 3 + 1 and found[0] == 4
-    assert shells.ends[0] == 0.5 and shells.ends[-1] * 0.1 < 1 <= shells.ends[-1] * 0.1 * 2**0.5
+    assert shells.ends.tolist() == pytest.approx([0.5, 0.5 * 2**0.5, 1, 2**0.5, 2, 8**0.5, 4, 8])
     tails = Tails(shells.ends, found.astype(float), 0.0)
-    assert tails.reach(2.0)[0] == pytest.approx(4.0)
-    assert tails.reach(7.0)[0] == pytest.approx(2**0.5 / 2)
+    assert tails.reach(2.0, 29.0) == pytest.approx(4.0)
+    assert tails.reach(7.0, 29.0) == pytest.approx(2**0.5 / 2)
     # Two records at the bounds lie in the last shell: nothing is beyond its end.
-    assert tails.reach(0.0)[0] == pytest.approx(shells.ends[-1] * 2**0.5)
-    # What noise may have made does not count as somebody.
-    assert Tails(shells.ends, found.astype(float), 1.0).reach(0.0)[0] < 4.1
+    assert tails.reach(0.0, 29.0) == pytest.approx(16.0)
+    # What noise may have made does not count as somebody; a tail that is seen goes on.
+    assert Tails(shells.ends, found.astype(float), 9.0).reach(0.0, 29.0) == 0.5
+    slow = np.array([300.0, 300, 300, 300, 200, 200, 400, 250])
+    assert Tails(shells.ends, slow, 90.0).reach(1.0, 5000.0) == pytest.approx(16.0)
 
 
 def test_a_long_tail_widens_a_feature_and_a_normal_one_does_not():
@@ -140,7 +142,7 @@ def test_the_default_pays_for_tails_where_it_pays_for_scales():
     said = {COUNT: np.array([50]), RESPONSE: 5}
     many = Shells(*preparation.choice(RESPONSE).read(5)).ends.size
     tails = preparation.response_tails({**said, tails_label(RESPONSE): np.zeros(many)})
-    assert tails.reach(0.0)[0] == tails.ends[0] and tails.deviation > 0
+    assert tails.reach(0.0, 50.0) == tails.ends[0] and tails.deviation > 0
 
 
 def test_shares_add_up_and_follow_what_is_public():

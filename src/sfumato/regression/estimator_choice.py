@@ -95,7 +95,7 @@ class Candidate:
         bound = USUAL_BOUND if self.bound is None else self.bound
         if self.bound is None and setting.tails is not None:
             few = BEYOND * noise_length(self.estimator, setting)
-            bound = self.part * setting.tails.reach(few)[0]
+            bound = self.part * setting.tails.reach(few, setting.records or 1.0)
         if not hasattr(self.estimator, "residual_bound"):
             return replace(self.estimator, answer_bound=bound)
         if hasattr(self.estimator, "rounds"):

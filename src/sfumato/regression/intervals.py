@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import log, sqrt
+from math import log, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +38,15 @@ NARROWEST = 2.0 ** (1.25 - (WIDTHS - 1) / 2)
 NARROWER, WITHIN = 2.0**-0.5, (0.0, 0.5, 1.0)
 #: One choice in so many may take an interval that holds all records, however few there are in it.
 SELDOM = 1000
-#: Where shells begin, in multiples of half an interval's width: fine ones from ½ on, a factor √2
-#: apart, as many as the narrowest interval needs to reach all values; coarse ones from 2 on.
-SHELLS = 0.5 * 2.0 ** (np.arange(WIDTHS + 5) / 2)
-COARSE_SHELLS = SHELLS[4::2]
+#: Where shells begin, in multiples of half an interval's width, as far as the narrowest interval
+#: needs to reach all values: coarse ones from 2 on, a factor 2 apart; fine ones from ½ on, up to 4
+#: a factor √2 apart.
+COARSE_SHELLS = 2.0 ** np.arange(1, WIDTHS // 2 + 3)
+SHELLS = np.concatenate([0.5 * 2.0 ** (np.arange(6) / 2), COARSE_SHELLS[1:]])
 #: Counts are told from noise beyond so many standard deviations of it.
-CLEAR = 3.0
-#: Tails are followed to where so many times fewer records lie than noise hides, and taken to fall
-#: to no more than this from a shell to the next.
-HIDDEN_TAIL, SLOWEST = 10.0, 0.7
+CLEAR = 2.0
+#: Tails are taken to fall to no more than this whenever the distance doubles.
+SLOWEST = 0.7
 #: Beyond this no score of a real table would tell.
 LARGEST_HANDICAP = 2.0**60
 
@@ -221,39 +221,41 @@ class Tails:
         """The standard deviation of the noise on that."""
         return np.asarray(self.deviation * np.sqrt(np.arange(len(self.counts), 0, -1)))
 
-    def reach(self, records: float) -> tuple[float, float]:
-        """Return the least distance beyond which few records lie, in spreads, and how few.
+    def reach(self, records: float, among: float) -> float:
+        """Return the least distance beyond which few records lie, in spreads.
+
+        Where noise hides more than few, the tail is taken to go on as it went before: to fall by
+        the same factor whenever the distance doubles.
 
         Parameters
         ----------
         records
-            How many count as few; what noise alone could have made does as well.
-        """
-        few = np.maximum(CLEAR * self.unsure, records)
-        enough = np.flatnonzero(self.beyond <= few)
-        if not enough.size:
-            last = self.ends[-1] * sqrt(2) if self.ends.size else 1.0
-            return float(last), 0.0
-        return float(self.ends[enough[0]]), float(few[enough[0]])
-
-    def extended_reach(self, records: float) -> tuple[float, float]:
-        """Return a distance beyond which a tenth as few records would lie, and how few.
-
-        The tail is taken to go on beyond what noise hides as it went before: to fall by the same
-        factor from each shell to the next.
-
-        Parameters
-        ----------
-        records
+            How many are few.
+        among
             How many records there are.
         """
-        reach, few = self.reach(0.0)
-        place = int(np.searchsorted(self.ends, reach))
-        if few == 0 or place >= self.ends.size:
-            return reach, few
-        before = self.beyond[place - 1] if place else records / OUTSIDE
-        left = float(self.beyond[place] - self.unsure[place]) / max(float(before), 1.0)
-        if left > 0:
-            step = self.ends[1] / self.ends[0] if self.ends.size > 1 else 2.0
-            reach *= step ** (log(HIDDEN_TAIL) / -log(min(left, SLOWEST)))
-        return reach, few / HIDDEN_TAIL
+        hidden = CLEAR * self.unsure
+        enough = np.flatnonzero(self.beyond <= np.maximum(hidden, records))
+        if not enough.size:
+            return float(2 * self.ends[-1]) if self.ends.size else 1.0
+        place = int(enough[0])
+        reach = float(self.ends[place])
+        # A third of the records lies beyond half the width.
+        before, start = (
+            (float(self.beyond[place - 1]), float(self.ends[place - 1]))
+            if place
+            else (among / OUTSIDE, min(1.0, reach / 2))
+        )
+        left = float(self.beyond[place] - self.unsure[place]) / max(before, 1.0)
+        if hidden[place] <= records or left <= 0:
+            return reach
+        doublings = log2(reach / start)
+        falls = min(left ** (1 / doublings), SLOWEST)
+        wanted = log(hidden[place] / max(records, 1.0)) / -log(falls)
+        return float(min(reach * 2**wanted, 2 * self.ends[-1]))
+
+    def hidden(self) -> float:
+        """Return how many records may lie beyond the last distance at which some are seen."""
+        hidden = CLEAR * self.unsure
+        enough = np.flatnonzero(self.beyond <= hidden)
+        return float(hidden[enough[0]]) if enough.size else 0.0

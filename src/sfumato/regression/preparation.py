@@ -46,8 +46,11 @@ SHARES = {
 LEAST_SHARE, LARGEST_SHARE = Fraction(1, 20), Fraction(1, 3)
 #: Where it is not paid for, a number is taken to spread by this part of half its declared range.
 DECLARED_SPREAD = 1 / 3
-#: No spread is widened further than this.
-WIDEST = 2.0**10
+#: Tails of features are followed to where so many times fewer records lie than noise hides.
+HIDDEN_TAIL = 10.0
+#: A tail is long where records are seen beyond so many spreads, and its end is seen where no more
+#: than this share of them is hidden.
+LONG, ENDED = 8.0, 0.005
 #: A spread is never taken to be less than this part of half the declared range.
 LEAST_SPREAD = 2.0**-12
 
@@ -266,18 +269,23 @@ def features_share(*, tails: bool) -> Fraction:
 def widening(tails: Tails, records: float | None) -> float:
     """Return what a feature's spread is multiplied by, so that its tail stays within a few spreads.
 
-    A linear model is judged where its features are large as well. A column whose records reach
-    further than those of a normal one would, for as few records as can be told, is scaled by its
-    reach; others are left alone, also where shells are too coarse by a factor of 2.
+    A linear model is judged where its features are large as well, and rows that are shortened say
+    too little of what is there. A column whose records reach further than those of a normal one
+    would, for as few records as can be told, is scaled by its reach; others are left alone, also
+    where shells are too coarse by a factor of 2. Where a long tail is seen and its end is hidden,
+    the column is scaled by its declared range.
     """
     many = max(records or 1.0, 1.0)
-    reach, few = tails.extended_reach(many)
-    share = max(few, 1.0) / many
+    hidden = tails.hidden()
+    few = max(hidden / HIDDEN_TAIL, 1.0)
+    reach, share = tails.reach(few, many), few / many
+    if hidden > ENDED * many and tails.reach(hidden, many) > LONG:
+        return max(float(tails.ends[-1]) * DECLARED_SPREAD, 1.0)
     if share >= 1 / 4:
         return 1.0
     normal = NormalDist().inv_cdf(1 - share / 2)
     # Rounded, since machines disagree on the last digits.
-    return round(min(max(reach / (2 * normal), 1.0), WIDEST), 3)
+    return round(max(reach / (2 * normal), 1.0), 3)
 
 
 def usual_radius(design: Design, multiple: float) -> float:
