@@ -173,9 +173,10 @@ class Shells:
 
     @property
     def ends(self) -> Floats:
-        """Where shells begin, in multiples of half the width: those that a value can lie in."""
+        """Where shells begin, in multiples of half the width: those that a value can lie in, or one."""
         every = COARSE_SHELLS if self.coarse else SHELLS
-        return np.asarray(every[every * self.half < 1.0 + abs(self.middle)])
+        many = int(np.count_nonzero(every * self.half < 1.0 + abs(self.middle)))
+        return np.asarray(every[: max(many, 1)])
 
     def counts(self, counts: Integers64, places: Floats) -> Integers64:
         """Return how many records lie in each shell. Private.
@@ -237,7 +238,7 @@ class Tails:
         hidden = CLEAR * self.unsure
         enough = np.flatnonzero(self.beyond <= np.maximum(hidden, records))
         if not enough.size:
-            return float(2 * self.ends[-1]) if self.ends.size else 1.0
+            return float(2 * self.ends[-1])
         place = int(enough[0])
         reach = float(self.ends[place])
         # A third of the records lies beyond half the width.

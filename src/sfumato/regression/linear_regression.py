@@ -99,6 +99,7 @@ __all__ = ["LinearRegression"]
 GUESSING = KNormEstimator(matrix=False)
 PURE: tuple[Any, ...] = (
     ObjectiveEstimator(),
+    ObjectiveEstimator(curvature=Fraction(1, 4)),
     KNormEstimator(matrix=True),
     RidgedKNormEstimator(ridge=0.5),
     RidgedKNormEstimator(ridge=2.0),
