@@ -173,7 +173,7 @@ class Shells:
 
     @property
     def ends(self) -> Floats:
-        """Where shells begin, in multiples of half the width: those that a value can lie in, or one."""
+        """Where shells begin, in multiples of half the width: those with values, at least one."""
         every = COARSE_SHELLS if self.coarse else SHELLS
         many = int(np.count_nonzero(every * self.half < 1.0 + abs(self.middle)))
         return np.asarray(every[: max(many, 1)])

@@ -24,8 +24,9 @@ from sfumato.privacy.program import Ask, Program
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Said
 from sfumato.regression.intervals import IntervalChoice, Shells, Tails, needed_loss
-from sfumato.regression.queries import IntervalScores, ShellCounts
+from sfumato.regression.queries import IntervalScores
 from sfumato.regression.rows import RowRule, Shape, numeric
+from sfumato.regression.tail_queries import ShellCounts
 
 __all__ = ["Preparation"]
 

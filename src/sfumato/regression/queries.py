@@ -21,7 +21,7 @@ from sfumato.mechanisms.residual import Answered
 from sfumato.privacy.program import Query
 from sfumato.regression.batches import batch_models
 from sfumato.regression.design import BLOCK, UNIT, Design
-from sfumato.regression.intervals import IntervalChoice, Shells
+from sfumato.regression.intervals import IntervalChoice
 from sfumato.regression.response_rows import ManyRows
 from sfumato.regression.rows import ANSWER, ROW, RowRule, Rows, places_of
 
@@ -33,7 +33,6 @@ __all__ = [
     "ResidualSums",
     "ResponseSums",
     "RowSums",
-    "ShellCounts",
     "WeighedSums",
     "weigh",
 ]
@@ -85,45 +84,14 @@ class IntervalScores(Query):
     @classmethod
     def answer_all(cls, queries: Sequence[IntervalScores], data: Table) -> list[Integers64]:
         """Return the scores for several columns from one pass."""
-        numbers = count_numbers([query.column for query in queries], data)
-        return [query.choice.scores(*each) for query, each in zip(queries, numbers, strict=True)]
-
-
-@dataclass(frozen=True)
-class ShellCounts(Query):
-    """How many records lie in each of some shells around the middle of a column.
-
-    Parameters
-    ----------
-    shells
-        The shells.
-    column
-        The number of the column, of numbers or dates.
-    """
-
-    shells: Shells
-    column: int
-
-    def answer(self, data: Table) -> Integers64:
-        """Return the count of every shell."""
-        return self.answer_all([self], data)[0]
-
-    @classmethod
-    def answer_all(cls, queries: Sequence[ShellCounts], data: Table) -> list[Integers64]:
-        """Return the counts for several columns from one pass."""
-        numbers = count_numbers([query.column for query in queries], data)
-        return [query.shells.counts(*each) for query, each in zip(queries, numbers, strict=True)]
-
-
-def count_numbers(columns: Sequence[int], data: Table) -> list[tuple[Integers64, Floats]]:
-    """Return how often each number of some columns occurs, and its place. Private."""
-    found = []
-    tables = data.counts.marginals([(column,) for column in columns])
-    for column, counts in zip(columns, tables, strict=True):
-        places = places_of(data.public.schema.columns[column].coding)
-        # A record without a number is in no interval.
-        found.append((counts[: places.size].astype(np.int64), places))
-    return found
+        tables = data.counts.marginals([(query.column,) for query in queries])
+        found = []
+        for query, counts in zip(queries, tables, strict=True):
+            places = places_of(data.public.schema.columns[query.column].coding)
+            # A record without a number is in no interval.
+            numbers = counts[: places.size].astype(np.int64)
+            found.append(query.choice.scores(numbers, places))
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
