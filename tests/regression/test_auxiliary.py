@@ -22,7 +22,7 @@ from sfumato.regression.estimator_choice import (
 )
 from sfumato.regression.intervals import IntervalChoice
 from sfumato.regression.knorm_regression import KNormEstimator
-from sfumato.regression.linear_regression import RidgedKNormEstimator
+from sfumato.regression.linear_regression import RidgedKNormEstimator, noise_length
 from sfumato.regression.preparation import response_share
 from tests.regression import made
 
@@ -68,7 +68,7 @@ def test_noise_is_scaled_to_fewer_records():
     assert situation(records=15_000.0, limit=GDP("0.01")).setting.limit == GDP(1)
     paid = situation(response="paid", features="paid", count=True)
     # A fiftieth for the count, a tenth for the features, and what a real table pays for the target.
-    left = Fraction(88, 100) - response_share(int(paid.records), paid.limit)
+    left = Fraction(88, 100) - response_share(int(paid.records), paid.limit, Relation.REPLACE_ONE)
     assert paid.setting.limit == PureDP(left)
 
 
@@ -83,11 +83,13 @@ def test_intervals_are_picked_by_the_law_of_the_choice():
 def test_more_budget_does_better_and_no_noise_best():
     candidate = Candidate(RidgedKNormEstimator(), 1.0, "weigh")
     scores = [
-        Rehearsals(situation(limit=PureDP(epsilon)), "error").score(candidate, range(6, 12))
+        Rehearsals(situation(limit=PureDP(epsilon)), "error", noise_length).score(
+            candidate, range(6, 12)
+        )
         for epsilon in (1, 10, 1000)
     ]
     assert scores == sorted(scores)
-    assert scores[-1] <= Rehearsals(situation(), "error").score_without_noise() + 0.05
+    assert scores[-1] <= Rehearsals(situation(), "error", noise_length).score_without_noise() + 0.05
 
 
 def test_a_search_takes_the_best_and_is_the_same_every_time():
@@ -96,14 +98,20 @@ def test_a_search_takes_the_best_and_is_the_same_every_time():
         for estimator in (KNormEstimator(), RidgedKNormEstimator(), AdaSSPEstimator())
     )
     facts = situation(limit=GDP(4), records=300.0)
-    found = [search(Rehearsals(facts, goal), families, SMALL) for goal in ("error", "error")]
+    found = [
+        search(Rehearsals(facts, goal, noise_length), families, SMALL)
+        for goal in ("error", "error")
+    ]
     assert found[0] == found[1]
     for family in families:
-        assert search(Rehearsals(facts, "error"), (family,), SMALL).score <= found[0].score
+        assert (
+            search(Rehearsals(facts, "error", noise_length), (family,), SMALL).score
+            <= found[0].score
+        )
 
 
 def test_order_is_judged_by_ranks():
-    rehearsals = Rehearsals(situation(), "order")
+    rehearsals = Rehearsals(situation(), "order", noise_length)
     truth = np.array([1.0, 2, 3, 4, 5]) / 10
     assert rehearsals._judge_guesses(np.array([2.0, 1, 4, 3, 5]), truth) == pytest.approx(0.8)
     assert rehearsals._judge_guesses(np.zeros(5), truth) == 0

@@ -152,3 +152,41 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent():
     ):
         with pytest.raises(ValueError, match=words):
             LinearRegression(epsilon=1, **options).release(data)
+
+
+def skewed(rows, seed):
+    """Return a table whose numbers have long tails, and whose target is often 0 and then grows."""
+    generator = np.random.default_rng(seed)
+    staff = np.exp(generator.normal(4, 1.2, rows))
+    region = generator.integers(0, 3, rows)
+    sales = 20 * np.minimum(np.log1p(staff), 7) + 30 * region + generator.gamma(0.5, 40, rows)
+    sales = np.where(generator.random(rows) < 0.2, 0, sales)
+    return pl.DataFrame({"staff": staff, "region": [f"r{r}" for r in region], "sales": sales})
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_more_budget_makes_no_model_worse_and_no_sibling_is_ahead(delta):
+    columns = {
+        "staff": {"kind": "real", "low": 0, "high": 50_000, "outside": "clamp"},
+        "region": ["r0", "r1", "r2"],
+        "sales": {"kind": "real", "low": 0, "high": 2_000, "outside": "clamp"},
+    }
+    data = sf.Table(skewed(6000, 1), sf.Schema.from_dict(columns, relation="replace_one"))
+    test = skewed(4000, 2)
+    truth = test["sales"].to_numpy()
+
+    def left(method, epsilon):
+        """Return the share of the variance that models leave, the mean of five."""
+        found = []
+        for seed in range(5):
+            with noise.seeded(seed):
+                model = method(epsilon=epsilon, delta=delta, target="sales").release(data)
+            found.append(np.mean((model.predict(test) - truth) ** 2) / np.var(truth))
+        return np.mean(found)
+
+    low, middle, high = (left(LinearRegression, epsilon) for epsilon in (0.2, 1, 5))
+    # The mean of the target leaves 1. Little can be told of it; the laws allow for five draws.
+    assert max(low, middle, high) < 1.05
+    assert middle < 1.05 * low and high < 1.05 * middle
+    sibling = sf.ObjectiveRegression if delta is None else sf.AdaSSP
+    assert high < 1.05 * left(sibling, 5)

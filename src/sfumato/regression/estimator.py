@@ -18,6 +18,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss
 from sfumato.privacy.plan import PlanStep
 from sfumato.privacy.program import Program
+from sfumato.regression.intervals import Tails
 from sfumato.regression.rows import RowRule
 
 __all__ = ["DEFAULT_BOUND", "Estimator", "LinearFit", "Said", "Setting", "answer_bound"]
@@ -45,12 +46,15 @@ class Setting:
     records
         How many records there are, as it is public or was noisily counted; for fitting only. In
         a plan it may be unknown.
+    tails
+        How far answers reach, where it was asked.
     """
 
     dimension: int
     relation: Relation
     limit: Loss
     records: float | None = None
+    tails: Tails | None = None
 
 
 @dataclass(frozen=True, eq=False)

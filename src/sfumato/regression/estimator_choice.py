@@ -7,6 +7,7 @@ the choice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,19 +17,22 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import TablePublic
+from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, Loss, PureDP
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Setting
-from sfumato.regression.intervals import IntervalChoice
+from sfumato.regression.intervals import IntervalChoice, Shells, Tails
 from sfumato.regression.preparation import (
-    COUNT,
     DECLARED_SPREAD,
+    FEATURE_TAILS,
     FEATURES,
     LEAST_SPREAD,
     RESPONSE,
-    SHARES,
+    RESPONSE_TAILS,
+    paid_shares,
     response_share,
+    widening,
 )
 from sfumato.regression.rows import Shape, numeric
 
@@ -41,16 +45,26 @@ MOST_RECORDS, MOST_NUMBERS = 1500, 30_000
 #: So many more records are predicted.
 TESTED = 500
 #: On which of them settings are looked for, and on which the best of each family are compared.
-SEARCHED, COMPARED = range(6), range(6, 18)
+SEARCHED, COMPARED = range(8), range(8, 24)
 #: What a wider bound may cost in a score before a narrower one is taken.
 NEARLY = {"error": 0.01, "order": 0.003}
 #: With more records than this little is left to choose, and the first tables do for both.
 MANY = 200_000
+#: Answers are cut where so many records lie beyond, times the noise on their sums in records.
+BEYOND = 3.0
+#: Where they are cut if nothing was asked about tails, in spreads.
+USUAL_BOUND = 3.0
+#: An estimator that cuts residuals cuts answers at so many spreads, or further out.
+FAR = 4.0
+
+
+#: How long the noise on a sum of rows is that an estimator adds in a setting, in records.
+NoiseLength = Callable[[Any, Setting], float]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to fit: an estimator, which has a bound on answers, and what becomes of long rows.
+    """One way to fit: an estimator, where it cuts answers, and what becomes of long rows.
 
     Parameters
     ----------
@@ -58,16 +72,35 @@ class Candidate:
         What finds the weights.
     radius, shape
         As in a rule of rows, the radius as a multiple of the usual length.
+    part
+        Where answers are cut, or residuals if an estimator cuts them instead, as a part of the
+        distance beyond which few of them lie.
+    bound
+        The same in spreads, where the custodian fixed it.
     """
 
     estimator: Any
     radius: float
     shape: Shape
+    part: float = 1.0
+    bound: float | None = None
 
-    def with_bound(self, bound: float) -> Candidate:
-        """Return the same with answers, or what an estimator cuts instead, cut elsewhere."""
-        where = "residual_bound" if hasattr(self.estimator, "residual_bound") else "answer_bound"
-        return replace(self, estimator=replace(self.estimator, **{where: bound}))
+    def bounded(self, setting: Setting, noise_length: NoiseLength) -> Any:
+        """Return the estimator with its bound, which follows from the tails of answers.
+
+        Cutting answers at B takes from their sums what the records beyond B have in excess of it;
+        noise adds B times its length. Their sum is least where as many records lie beyond B as the
+        noise is long. A residual is seldom larger than an answer, so the same distance will do.
+        """
+        bound = USUAL_BOUND if self.bound is None else self.bound
+        if self.bound is None and setting.tails is not None:
+            few = BEYOND * noise_length(self.estimator, setting)
+            bound = self.part * setting.tails.reach(few, setting.records or 1.0)
+        if not hasattr(self.estimator, "residual_bound"):
+            return replace(self.estimator, answer_bound=bound)
+        if hasattr(self.estimator, "rounds"):
+            return replace(self.estimator, residual_bound=bound, answer_bound=max(FAR, bound))
+        return replace(self.estimator, residual_bound=bound)
 
 
 @dataclass(frozen=True)
@@ -86,6 +119,8 @@ class Situation:
         Whether they are counted privately.
     response, features
         Whether their scales are `"paid"` for or `"declared"`.
+    tails
+        Whether it is paid for how far they reach, where their scales are.
     """
 
     columns: Columns
@@ -95,6 +130,7 @@ class Situation:
     count: bool
     response: str
     features: str
+    tails: bool = False
 
     @property
     def simulated(self) -> int:
@@ -111,18 +147,20 @@ class Situation:
         return PureDP(self.limit.share(part).epsilon * factor)
 
     @property
+    def shares(self) -> dict[str, Fraction]:
+        """The share of the budget that each part costs that is paid for."""
+        return paid_shares(
+            response_share(int(self.records), self.limit, self.relation),
+            count=self.count,
+            response=self.response == "paid",
+            features=self.features == "paid" and bool(self.columns.numbers.any()),
+            tails=self.tails,
+        )
+
+    @property
     def rest(self) -> Fraction:
         """The share of the budget that the fit gets."""
-        paid = {
-            COUNT: self.count,
-            RESPONSE: self.response == "paid",
-            FEATURES: self.features == "paid" and bool(self.columns.numbers.any()),
-        }
-        return 1 - sum((self.share(name) for name, wanted in paid.items() if wanted), Fraction(0))
-
-    def share(self, name: str) -> Fraction:
-        """Return the share of the budget that a part costs, as it is where it is paid for."""
-        return response_share(int(self.records), self.limit) if name == RESPONSE else SHARES[name]
+        return 1 - sum(self.shares.values(), Fraction(0))
 
     @property
     def setting(self) -> Setting:
@@ -141,18 +179,20 @@ class Grid:
 
     Parameters
     ----------
-    bounds, radii, shapes
-        As in a rule of rows; in multiples of the response's spread and of the usual length.
+    parts
+        Where answers are cut, as parts of the distance beyond which few of them lie.
+    radii, shapes
+        As in a rule of rows; in multiples of the usual length.
     """
 
-    bounds: tuple[float, ...]
+    parts: tuple[float, ...]
     radii: tuple[float, ...]
     shapes: tuple[Shape, ...]
 
     def within(self, other: Grid) -> Grid:
         """Return another grid, but for what is fixed here."""
         return Grid(
-            self.bounds if len(self.bounds) == 1 else other.bounds,
+            self.parts if len(self.parts) == 1 else other.parts,
             self.radii if len(self.radii) == 1 else other.radii,
             self.shapes if len(self.shapes) == 1 else other.shapes,
         )
@@ -167,13 +207,15 @@ class Rehearsals:
         The public facts.
     goal
         `"error"`: squared errors count; `"order"`: how well records are put in order.
+    noise_length
+        How long the noise of an estimator is.
     """
 
-    def __init__(self, situation: Situation, goal: str) -> None:
-        self.situation, self.goal = situation, goal
+    def __init__(self, situation: Situation, goal: str, noise_length: NoiseLength) -> None:
+        self.situation, self.goal, self.noise_length = situation, goal, noise_length
         self.setting = situation.setting
         self._intervals = self._choices()
-        self._tables: dict[int, tuple[MadeUp, Floats, Floats, float, float]] = {}
+        self._tables: dict[int, tuple[MadeUp, Floats, Floats, float, float, Tails | None]] = {}
         self._rows: dict[tuple[int, float, str], tuple[Floats, Floats, Floats]] = {}
 
     @property
@@ -181,24 +223,39 @@ class Rehearsals:
         """The tables on which the best of each family are compared."""
         return SEARCHED if self.situation.records > MANY else COMPARED
 
+    def _slice(self, name: str) -> Loss:
+        """Return what one column of a part may cost."""
+        situation = self.situation
+        of_features = name in (FEATURES, FEATURE_TAILS)
+        many = int(situation.columns.numbers.sum()) if of_features else 1
+        return situation.scaled(situation.shares[name] / max(many, 1))
+
     def _choices(self) -> dict[str, IntervalChoice]:
         """Return the choice that is made for one column of each part that is paid for."""
-        situation, found = self.situation, {}
-        if situation.response == "paid":
-            found[RESPONSE] = IntervalChoice(
-                situation.scaled(situation.share(RESPONSE)), situation.relation
-            )
-        many = int(situation.columns.numbers.sum())
-        if situation.features == "paid" and many:
-            part = situation.scaled(SHARES[FEATURES] / many)
-            found[FEATURES] = IntervalChoice(part, situation.relation)
-        return found
+        return {
+            name: IntervalChoice(self._slice(name), self.situation.relation)
+            for name in (RESPONSE, FEATURES)
+            if name in self.situation.shares
+        }
 
-    def _table(self, number: int) -> tuple[MadeUp, Floats, Floats, float, float]:
-        """Return a synthetic table, and the scales of its features and answers as they are paid."""
+    def _count_tails(
+        self, name: str, values: Floats, middle: float, half: float, generator: Any
+    ) -> Tails:
+        """Return how far public values reach, as noisy counts would tell."""
+        shells = Shells(middle, half, coarse=name == FEATURE_TAILS)
+        exact = shells.counts(np.ones(values.size, dtype=np.int64), values)
+        law = count_noise((exact.size,), self._slice(name), self.situation.relation)
+        deviation = float(law.standard_deviation)
+        return Tails(shells.ends, exact + generator.normal(0.0, deviation, exact.size), deviation)
+
+    def _table(self, number: int) -> tuple[MadeUp, Floats, Floats, float, float, Tails | None]:
+        """Return a synthetic table, the scales of its features and answers, and how far they reach.
+
+        All as they would be found: declared, or paid for.
+        """
         if number not in self._tables:
             situation, generator = self.situation, noise.generator(2000 + number)
-            rows = situation.simulated
+            rows, shares = situation.simulated, situation.shares
             made = MadeUp.draw(situation.columns, rows + TESTED, number)
             numbers = situation.columns.numbers
             centre, spread = np.zeros(numbers.size), np.where(numbers, DECLARED_SPREAD, 1.0)
@@ -207,12 +264,18 @@ class Rehearsals:
                     values = made.features[:rows, column]
                     found = pick_interval(self._intervals[FEATURES], values, generator)
                     centre[column], spread[column] = found[0], max(found[1], LEAST_SPREAD)
-            middle, half = 0.0, DECLARED_SPREAD
+                    if FEATURE_TAILS in shares:
+                        scale = (centre[column], spread[column])
+                        tails = self._count_tails(FEATURE_TAILS, values, *scale, generator)
+                        spread[column] *= widening(tails, rows)
+            middle, half, reach = 0.0, DECLARED_SPREAD, None
             if RESPONSE in self._intervals:
-                middle, half = pick_interval(
-                    self._intervals[RESPONSE], made.answers[:rows], generator
-                )
-            self._tables[number] = made, centre, spread, middle, max(half, LEAST_SPREAD)
+                answers = made.answers[:rows]
+                middle, half = pick_interval(self._intervals[RESPONSE], answers, generator)
+                half = max(half, LEAST_SPREAD)
+                if RESPONSE_TAILS in shares:
+                    reach = self._count_tails(RESPONSE_TAILS, answers, middle, half, generator)
+            self._tables[number] = made, centre, spread, middle, half, reach
         return self._tables[number]
 
     def _prepare_rows(
@@ -221,7 +284,7 @@ class Rehearsals:
         """Return rows to learn from, their weights, and rows to predict."""
         key = (number, radius, shape)
         if key not in self._rows:
-            made, centre, spread, _, _ = self._table(number)
+            made, centre, spread, *_ = self._table(number)
             columns = len(self.situation.columns.sizes) + self.situation.columns.intercept
             size = radius * np.sqrt(max(columns, 1))
             # A feature that a record does not have stays 0; numbers alone have a centre.
@@ -249,12 +312,14 @@ class Rehearsals:
         return float(np.mean(found))
 
     def _score(self, candidate: Candidate, number: int) -> float:
-        made, _, _, middle, half = self._table(number)
+        made, _, _, middle, half, tails = self._table(number)
         x, weights, tested = self._prepare_rows(number, candidate.radius, candidate.shape)
-        bound = min(candidate.estimator.answer_bound * half, 1.0 + abs(middle))
+        setting = replace(self.setting, tails=tails)
+        estimator = candidate.bounded(setting, self.noise_length)
+        bound = min(estimator.answer_bound * half, 1.0 + abs(middle))
         answers = np.clip((made.answers[: len(x)] - middle) / bound, -1.0, 1.0) * weights
         generator = noise.generator(3000 + number)
-        fit = candidate.estimator.rehearse(self.setting, x, answers, generator)
+        fit = estimator.rehearse(setting, x, answers, generator)
         return self._judge_guesses(middle + bound * (tested @ fit.weights), made.answers[len(x) :])
 
     def _judge_guesses(self, guesses: Floats, truth: Floats) -> float:
@@ -331,7 +396,8 @@ def _improve_candidate(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> 
         for shape in grid.shapes:
             way = replace(best, radius=radius, shape=shape)
             other = rehearsals.score(way, SEARCHED)
-            if other > score:
+            # Within what tables differ by chance, rows of the usual length are kept.
+            if other > score + NEARLY[rehearsals.goal]:
                 best, score = way, other
     return _widen_bound(rehearsals, best, grid)
 
@@ -342,7 +408,7 @@ def _widen_bound(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candid
     A narrow bound explains something else than the mean of a skewed target, which synthetic tables
     of few records hardly show and real ones of many do.
     """
-    ways = [start.with_bound(bound) for bound in sorted(grid.bounds)]
+    ways = [replace(start, part=part) for part in sorted(grid.parts)]
     scores = [rehearsals.score(way, SEARCHED) for way in ways]
     enough = max(scores) - NEARLY[rehearsals.goal]
     return [way for way, score in zip(ways, scores, strict=True) if score >= enough][-1]
@@ -355,7 +421,19 @@ def _widen_bound(rehearsals: Rehearsals, start: Candidate, grid: Grid) -> Candid
 
 
 #: What share of a synthetic target its columns explain, and whether the rest has a long tail.
-KINDS = ((0.2, True), (0.8, False), (0.5, True), (0.2, False), (0.8, True), (0.5, False))
+KINDS = (
+    (0.2, True),
+    (0.8, False),
+    (0.5, True),
+    (0.95, False),
+    (0.2, False),
+    (0.8, True),
+    (0.5, False),
+    (0.95, True),
+)
+#: Declared ranges are often far wider than what is in them: spreads go from this part of half the
+#: range to the second, each order of magnitude alike.
+NARROWEST, WIDEST = 0.005, 0.35
 
 
 @dataclass(frozen=True)
@@ -429,11 +507,16 @@ class MadeUp:
         if tailed:
             rest = np.exp(0.7 * rest)
         told = np.sqrt(explained) * _standard(signal) + np.sqrt(1 - explained) * _standard(rest)
-        middle, spread = generator.uniform(-0.6, 0.3), generator.uniform(0.08, 0.35)
+        middle, spread = generator.uniform(-0.6, 0.3), _draw_spread(generator)
         if not columns.intercept:
             # Who asks for a model without a constant has centred columns.
             features, middle = centred, 0.0
         return cls(features, np.clip(middle + spread * told, -1.0, 1.0))
+
+
+def _draw_spread(generator: Any) -> float:
+    """Return how far a synthetic column spreads."""
+    return float(np.exp(generator.uniform(np.log(NARROWEST), np.log(WIDEST))))
 
 
 def _standard(values: Floats) -> Floats:
@@ -452,10 +535,10 @@ def _features(columns: Columns, rows: int, generator: Any) -> Floats:
         values = _standard(column)
         if size == 1 and generator.random() < 0.3:
             # A long tail to the right, as amounts have.
-            wide = 0.3 * generator.uniform(0.5, 1.5) * np.exp(0.6 * values)
+            wide = _draw_spread(generator) * np.exp(generator.uniform(0.5, 1.5) * values)
             parts.append(np.clip(wide - 1, -1, 1)[:, None])
         elif size == 1:
-            middle, spread = generator.uniform(-0.5, 0.5), generator.uniform(0.1, 0.4)
+            middle, spread = generator.uniform(-0.5, 0.5), _draw_spread(generator)
             parts.append(np.clip(middle + spread * values, -1, 1)[:, None])
         elif size == 2:
             parts.append(np.where(values > generator.uniform(-1, 1), 1.0, -1.0)[:, None])

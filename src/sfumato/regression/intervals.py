@@ -1,8 +1,10 @@
 """Where the middle of a column lies and how wide it is: one private choice among public intervals.
 
-Candidates are intervals of all widths and places between the declared bounds. One is better the
-closer a sixth of the records lies below it and a sixth above it; of a normal column it then reaches
-one standard deviation to either side. Proof: docs/proofs/regression-rows.md.
+Candidates are intervals of all widths and places between the declared bounds. The best hold two
+thirds of the records, and no narrower one within them does: of a normal column such an interval
+reaches about one standard deviation to either side, of one that is mostly 0 it lies around 0. How
+far a column reaches beyond it is told by noisy counts of records in shells around its middle.
+Proofs: docs/proofs/regression-rows.md.
 """
 
 from __future__ import annotations
@@ -10,26 +12,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import log
+from math import log, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.choose import Choose
 from sfumato.privacy.guarantee import Relation
-from sfumato.privacy.loss import Loss, pure_within
+from sfumato.privacy.loss import Loss, PureDP, pure_within
 
-__all__ = ["IntervalChoice", "candidates"]
+__all__ = ["IntervalChoice", "Shells", "Tails", "candidates", "needed_loss"]
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
 
-#: One record in so many lies below the interval that is looked for, and as many above it.
-OUTSIDE = 6
+#: The interval that is looked for holds all records but one in so many.
+OUTSIDE = 3
 #: Widths fall from the whole range by a factor of √2; this many of them.
 WIDTHS = 21
 #: Intervals of one width begin at multiples of its part.
 STARTS = 4
+#: Intervals below this width are the narrowest.
+NARROWEST = 2.0 ** (1.25 - (WIDTHS - 1) / 2)
+#: How much narrower the intervals within an interval are, and where their slack lies.
+NARROWER, WITHIN = 2.0**-0.5, (0.0, 0.5, 1.0)
+#: One choice in so many may take an interval that holds all records, however few there are in it.
+SELDOM = 1000
+#: Where shells begin, in multiples of half an interval's width, as far as the narrowest interval
+#: needs to reach all values: coarse ones from 2 on, a factor 2 apart; fine ones from ½ on, up to 4
+#: a factor √2 apart.
+COARSE_SHELLS = 2.0 ** np.arange(1, WIDTHS // 2 + 3)
+SHELLS = np.concatenate([0.5 * 2.0 ** (np.arange(6) / 2), COARSE_SHELLS[1:]])
+#: Counts are told from noise beyond so many standard deviations of it.
+CLEAR = 2.0
+#: Tails are taken to fall to no more than this whenever the distance doubles.
+SLOWEST = 0.7
 #: Beyond this no score of a real table would tell.
 LARGEST_HANDICAP = 2.0**60
 
@@ -69,7 +86,7 @@ class IntervalChoice:
 
     @property
     def primitive(self) -> Choose:
-        """The choice: one record moves a score by at most 5 where added, 6 where replaced."""
+        """The choice: one record moves a score by at most 2 where added, 3 where replaced."""
         return Choose(
             candidates=candidates()[0].size,
             sensitivity=Fraction(OUTSIDE - (self.relation is Relation.ADD_REMOVE)),
@@ -89,14 +106,19 @@ class IntervalChoice:
 
         Notes
         -----
-        A score is −max(|6·below − all|, |6·above − all|), less a public number that takes back
-        half of what a width gains by having many places.
+        With N of m records in an interval and at most K in one of the intervals within it, √2 times
+        narrower, at its left end, its middle and its right end (none, K = 0, within the narrowest),
+        a score is −max(0, 2m − 3N, 3K − 2m), less a public number that takes back half of what a
+        width gains by having many places.
         """
         low, high, _ = candidates()
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
-        below = sums[np.searchsorted(places, low, side="left")]
-        above = sums[-1] - sums[np.searchsorted(places, high, side="right")]
-        far = np.maximum(np.abs(OUTSIDE * below - sums[-1]), np.abs(OUTSIDE * above - sums[-1]))
+        slack = (high - low) * (1 - NARROWER)
+        within = [_held(sums, places, low + at * slack, high + (at - 1) * slack) for at in WITHIN]
+        held, wanted = _held(sums, places, low, high), (OUTSIDE - 1) * sums[-1]
+        # Nothing narrower is looked for than the narrowest intervals, the last ones.
+        most = np.where(high - low < NARROWEST, 0, np.maximum.reduce(within))
+        far = np.maximum(np.maximum(wanted - OUTSIDE * held, OUTSIDE * most - wanted), 0)
         return np.asarray(self._handicap - far, dtype=np.int64)
 
     @property
@@ -112,5 +134,129 @@ class IntervalChoice:
 
     @property
     def ranks(self) -> float:
-        """How many records the chosen ends are off by, 19 times in 20, at most."""
+        """How many records the chosen interval holds too few or too many, 19 times in 20."""
         return log(20 * candidates()[0].size) / float(self.primitive.rate) / OUTSIDE
+
+
+def _held(sums: Integers64, places: Floats, low: Floats, high: Floats) -> Integers64:
+    """Return how many records lie from `low` to `high`, given cumulative counts of places."""
+    first = np.searchsorted(places, low, side="left")
+    last = np.searchsorted(places, high, side="right")
+    return np.asarray(sums[last] - sums[first])
+
+
+def needed_loss(relation: Relation) -> float:
+    """Return how many records times ε a choice needs to find an interval of any width.
+
+    An interval that holds all records scores as many less than the best one as there are records,
+    and is taken at most once in `SELDOM` even if all other candidates were like it.
+    """
+    rate = float(IntervalChoice(PureDP(1), relation).primitive.rate)
+    return log(SELDOM * candidates()[0].size) / rate
+
+
+@dataclass(frozen=True)
+class Shells:
+    """Distances from the middle of an interval. Public, or made of what was said.
+
+    Parameters
+    ----------
+    middle, half
+        The middle of the interval, from −1 to 1, and half its width.
+    coarse
+        Whether there are few shells, which are wide.
+    """
+
+    middle: float
+    half: float
+    coarse: bool = False
+
+    @property
+    def ends(self) -> Floats:
+        """Where shells begin, in multiples of half the width: those with values, at least one."""
+        every = COARSE_SHELLS if self.coarse else SHELLS
+        many = int(np.count_nonzero(every * self.half < 1.0 + abs(self.middle)))
+        return np.asarray(every[: max(many, 1)])
+
+    def counts(self, counts: Integers64, places: Floats) -> Integers64:
+        """Return how many records lie in each shell. Private.
+
+        Parameters
+        ----------
+        counts, places
+            As for the scores of a choice. A record counts in at most one shell.
+        """
+        ends = self.ends
+        distance = np.abs(places - self.middle) / self.half
+        shell = np.searchsorted(ends, distance, side="left")
+        found = np.zeros(ends.size + 1, dtype=np.int64)
+        np.add.at(found, shell, counts)
+        return found[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """How far a column reaches: noisy counts of records in shells.
+
+    Parameters
+    ----------
+    ends
+        Where shells begin, in spreads.
+    counts
+        The noisy counts.
+    deviation
+        The standard deviation of the noise on each.
+    """
+
+    ends: Floats
+    counts: Floats
+    deviation: float
+
+    @property
+    def beyond(self) -> Floats:
+        """How many records lie beyond the beginning of each shell."""
+        return np.asarray(np.cumsum(self.counts[::-1])[::-1])
+
+    @property
+    def unsure(self) -> Floats:
+        """The standard deviation of the noise on that."""
+        return np.asarray(self.deviation * np.sqrt(np.arange(len(self.counts), 0, -1)))
+
+    def reach(self, records: float, among: float) -> float:
+        """Return the least distance beyond which few records lie, in spreads.
+
+        Where noise hides more than few, the tail is taken to go on as it went before: to fall by
+        the same factor whenever the distance doubles.
+
+        Parameters
+        ----------
+        records
+            How many are few.
+        among
+            How many records there are.
+        """
+        hidden = CLEAR * self.unsure
+        enough = np.flatnonzero(self.beyond <= np.maximum(hidden, records))
+        if not enough.size:
+            return float(2 * self.ends[-1])
+        place = int(enough[0])
+        reach = float(self.ends[place])
+        # A third of the records lies beyond half the width.
+        before, start = (
+            (float(self.beyond[place - 1]), float(self.ends[place - 1]))
+            if place
+            else (among / OUTSIDE, min(1.0, reach / 2))
+        )
+        left = float(self.beyond[place] - self.unsure[place]) / max(before, 1.0)
+        if hidden[place] <= records or left <= 0:
+            return reach
+        doublings = log2(reach / start)
+        falls = min(left ** (1 / doublings), SLOWEST)
+        wanted = log(hidden[place] / max(records, 1.0)) / -log(falls)
+        return float(min(reach * 2**wanted, 2 * self.ends[-1]))
+
+    def hidden(self) -> float:
+        """Return how many records may lie beyond the last distance at which some are seen."""
+        hidden = CLEAR * self.unsure
+        enough = np.flatnonzero(self.beyond <= hidden)
+        return float(hidden[enough[0]]) if enough.size else 0.0

@@ -16,6 +16,7 @@ from sfumato.data.table import Table, TablePublic
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ApproxDP, Loss, Number, PureDP, pure_within
+from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.method import Method
 from sfumato.privacy.parameters import DELTA, Flag, Name, OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan, PlanStep
@@ -23,17 +24,23 @@ from sfumato.privacy.program import Program
 from sfumato.regression.design import Design, check_dimension, sums_of
 from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
 from sfumato.regression.estimator_choice import example_table
+from sfumato.regression.intervals import Shells, needed_loss
 from sfumato.regression.model import RegressionModel
 from sfumato.regression.multiples import Multiple
-from sfumato.regression.preparation import COUNT, FEATURES, SHARES, Preparation
+from sfumato.regression.preparation import (
+    COUNT,
+    FEATURE_TAILS,
+    FEATURES,
+    RESPONSE_TAILS,
+    SHARES,
+    Preparation,
+)
 from sfumato.regression.rows import RowRule, answering, numeric
 
 __all__ = ["FIT", "LinearMethod"]
 
 #: The slice that the estimator is paid from.
 FIT = "fit"
-#: The scales of features are paid for where this many records times ε come to one of them.
-WORTH = 120
 
 _gaussian = lru_cache(maxsize=256)(GDP.within)
 
@@ -144,7 +151,8 @@ class LinearMethod(Method[Table, RegressionModel]):
         if not columns or about is None:
             return "declared"
         part = limit.share(SHARES[FEATURES]).share(Fraction(1, columns))
-        return "paid" if about * pure_within(part) >= WORTH else "declared"
+        needed = needed_loss(record_limit(limit, public)[1])
+        return "paid" if about * pure_within(part) >= needed else "declared"
 
     def setting(self, public: TablePublic, said: Said) -> Setting:
         """Return what the estimator knows before it measures."""
@@ -154,6 +162,7 @@ class LinearMethod(Method[Table, RegressionModel]):
             relation=preparation.relation,
             limit=preparation.limit.share(preparation.rest),
             records=preparation.records(said),
+            tails=preparation.response_tails(said),
         )
 
     def _planned(self, public: TablePublic) -> Setting:
@@ -213,7 +222,11 @@ class LinearMethod(Method[Table, RegressionModel]):
                     )
                 )
                 continue
-            choice, many = preparation.choice(name), len(preparation.columns)
+            many = len(preparation.columns)
+            if name in (RESPONSE_TAILS, FEATURE_TAILS):
+                steps.append(self._counting_tails(preparation, name))
+                continue
+            choice = preparation.choice(name)
             what = f"where {self.target} lies and how far it spreads"
             if name == FEATURES:
                 what = f"where {many} column{'s' * (many != 1)} lie and how far they spread"
@@ -222,11 +235,24 @@ class LinearMethod(Method[Table, RegressionModel]):
                     what=what,
                     loss=loss,
                     noise=f"a choice among {choice.primitive.candidates:,} intervals each",
-                    error=f"ends off by at most {choice.ranks:,.4g} records, 19 times in 20",
+                    error=f"two thirds of the records ± {choice.ranks:,.4g}, 19 times in 20",
                     figures={"margin": choice.ranks},
                 )
             )
         return steps
+
+    def _counting_tails(self, preparation: Preparation, name: str) -> PlanStep:
+        """Return the step that tells how far columns reach."""
+        many = len(preparation.columns)
+        whose = self.target if name == RESPONSE_TAILS else f"{many} column{'s' * (many != 1)}"
+        noise = preparation.counting_shells(name, Shells(0.0, 1.0)).standard_deviation
+        return PlanStep(
+            what=f"how far {whose} reach{'es' if name == RESPONSE_TAILS else ''} beyond",
+            loss=preparation.slice(name),
+            noise=f"± {noise:,.4g} (1 s.d.) on each number of records",
+            error=f"± {2 * noise:,.4g}",
+            figures={"margin": 2 * noise},
+        )
 
     def program(self, public: TablePublic, budget: Budget) -> Program[RegressionModel]:
         """Pay for what comes before the fit, then let the estimator ask."""

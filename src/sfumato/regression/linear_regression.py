@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
-from sfumato.privacy.loss import GDP
+from sfumato.mechanisms.count_noise import count_noise
+from sfumato.privacy.guarantee import Relation
+from sfumato.privacy.loss import GDP, Loss, PureDP, pure_within
+from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.parameters import OneOf, OrNone, parameter
 from sfumato.privacy.plan import Plan
 from sfumato.regression.adassp import AdaSSPEstimator, solve_lifted
 from sfumato.regression.boosted import BoostedEstimator
 from sfumato.regression.design import Design
-from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting
+from sfumato.regression.estimator import Estimator, LinearFit, Said, Setting, answer_bound
 from sfumato.regression.estimator_choice import (
     MANY,
     Candidate,
@@ -30,12 +33,19 @@ from sfumato.regression.estimator_choice import (
     Situation,
     search,
 )
+from sfumato.regression.intervals import CLEAR, needed_loss
 from sfumato.regression.knorm_regression import SQUARE, KNormEstimator, second_moments
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.multiples import Multiple
 from sfumato.regression.objective_regression import ObjectiveEstimator
-from sfumato.regression.preparation import Preparation
-from sfumato.regression.rows import RowRule
+from sfumato.regression.preparation import (
+    FEATURE_TAILS,
+    LARGEST_SHARE,
+    SHARES,
+    Preparation,
+    features_share,
+)
+from sfumato.regression.rows import RowRule, numeric
 
 # K-norm noise on second moments, fitted with a ridge as large as the noise asks for.
 #
@@ -89,6 +99,7 @@ __all__ = ["LinearRegression"]
 GUESSING = KNormEstimator(matrix=False)
 PURE: tuple[Any, ...] = (
     ObjectiveEstimator(),
+    ObjectiveEstimator(curvature=Fraction(1, 4)),
     KNormEstimator(matrix=True),
     RidgedKNormEstimator(ridge=0.5),
     RidgedKNormEstimator(ridge=2.0),
@@ -99,19 +110,17 @@ GAUSSIAN: tuple[Any, ...] = (
     BoostedEstimator(rounds=10, residual_bound=0.5),
     BoostedEstimator(rounds=3, residual_bound=1.0),
 )
-GRID = Grid(
-    bounds=(0.1, 0.4, 1.0, 2.0, 3.0, 6.0),
-    radii=(0.5, 1.0, 2.0),
-    shapes=("weigh", "clip"),
-)
+#: Long rows are weighed, which leaves the weights of a true linear model alone; clipping does not.
+GRID = Grid(parts=(0.25, 0.5, 1.0), radii=(0.5, 1.0, 2.0), shapes=("weigh",))
 #: What is tried with many records: all scales are paid for, and estimators look at them once.
-FEW = Grid(bounds=(1.0, 3.0), radii=(1.0, 2.0), shapes=("weigh",))
+FEW = Grid(parts=(1.0,), radii=(1.0, 2.0), shapes=("weigh",))
+#: Scales of features are paid for where no more than this share of records may lie beyond a reach
+#: unseen, in the noise of so many shells: more could lead a model astray wherever they are.
+HIDDEN, USUAL_SHELLS = 0.03, 5
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
 #: The synthetic tables by which a plan says how good a fit will be: others than it was chosen on.
 FRESH = range(100, 112)
-#: Differences below this are not worth a word.
-VISIBLE = 0.01
 #: The largest exponent that is worked out; beyond it a fit is useless anyway.
 LARGEST = 50.0
 
@@ -119,7 +128,17 @@ LARGEST = 50.0
 @lru_cache(maxsize=4)
 def _rehearsals(situation: Situation, goal: str) -> Rehearsals:
     """Return the synthetic tables of a situation, which are drawn once."""
-    return Rehearsals(situation, goal)
+    return Rehearsals(situation, goal, noise_length)
+
+
+def noise_length(estimator: Any, setting: Setting) -> float:
+    """Return how long the noise on Σ y·x is, where a record adds at most 1."""
+    if isinstance(estimator, ObjectiveEstimator):
+        return setting.dimension * float(estimator.primitive(setting).scale)
+    if isinstance(estimator, KNormEstimator):
+        return sqrt(setting.dimension) * estimator.deviation(setting)
+    moments, noise = estimator.noise(setting)
+    return float(sqrt(setting.dimension) * moments.widths(noise.standard_deviation).vector)
 
 
 def _serves(estimator: Any, setting: Setting) -> bool:
@@ -132,7 +151,7 @@ def _serves(estimator: Any, setting: Setting) -> bool:
 
 
 @lru_cache(maxsize=256)
-def find_fit(situation: Situation, goal: str, grid: Grid) -> Found:
+def find_fit(situation: Situation, goal: str, grid: Grid, bound: float | None) -> Found:
     """Return the best way to fit in a situation."""
     guessing = replace(GUESSING, profile=situation.columns.profile)
     estimators = (guessing, *(GAUSSIAN if isinstance(situation.limit, GDP) else PURE))
@@ -142,9 +161,10 @@ def find_fit(situation: Situation, goal: str, grid: Grid) -> Found:
     setting = situation.setting
     estimators = tuple(one for one in estimators if _serves(one, setting))
     usual = min(grid.radii, key=lambda radius: abs(radius - 1))
-    families = tuple(Candidate(one, usual, grid.shapes[0]) for one in estimators)
-    if len(grid.bounds) == 1:
-        families = tuple(family.with_bound(grid.bounds[0]) for family in families)
+    families = tuple(
+        Candidate(one, usual, grid.shapes[0], part=max(grid.parts), bound=bound)
+        for one in estimators
+    )
     return search(_rehearsals(situation, goal), families, grid)
 
 
@@ -155,9 +175,12 @@ def score_without_noise(situation: Situation, goal: str) -> float:
 
 
 @lru_cache(maxsize=256)
-def score_best_fit(situation: Situation, goal: str, grid: Grid) -> tuple[float, ...]:
+def score_best_fit(
+    situation: Situation, goal: str, grid: Grid, bound: float | None
+) -> tuple[float, ...]:
     """Return how good the best way to fit is on tables that had no say in choosing it, sorted."""
-    candidate, rehearsals = find_fit(situation, goal, grid).candidate, _rehearsals(situation, goal)
+    candidate = find_fit(situation, goal, grid, bound).candidate
+    rehearsals = _rehearsals(situation, goal)
     tables = FRESH[: len(rehearsals.compared)]
     return tuple(sorted(rehearsals.score(candidate, range(n, n + 1)) for n in tables))
 
@@ -190,11 +213,12 @@ class LinearRegression(LinearMethod):
         Whether the model has a constant term.
     response, features
         How the centre and spread of the target (`response`) and of the other columns (`features`)
-        are set. `"paid"`: they are chosen privately, for a tenth of the budget each. `"declared"`:
-        they are computed from the declared ranges. `"auto"`: the better one on synthetic tables.
+        are set. `"paid"`: they are found privately, and how far columns reach beyond, for about a
+        seventh of the budget each. `"declared"`: they are computed from the declared ranges.
+        `"auto"`: paid for where the number of records and the budget suffice to find them.
     bound
         Where the target is clipped, in multiples of its spread; estimators that clip residuals clip
-        them there. Default: the best value on synthetic tables.
+        them there. Default: where as few records lie beyond as the noise amounts to.
     radius
         Maximum length of a row of features, in multiples of the usual length. Default: the best
         value on synthetic tables.
@@ -206,7 +230,8 @@ class LinearRegression(LinearMethod):
     Notes
     -----
     Privacy: the choice depends on public facts only, and on the noisy number of records if that is
-    private; each estimator has its own proof (docs/proofs/linear-regression.md).
+    private; where answers are clipped follows from noisy counts; each estimator has its own proof
+    (docs/proofs/linear-regression.md).
     """
 
     proof: ClassVar[str] = "linear-regression.md"
@@ -220,66 +245,108 @@ class LinearRegression(LinearMethod):
     def _grid(self) -> Grid:
         """What is tried: what the custodian fixed is not."""
         return Grid(
-            GRID.bounds if self.bound is None else (float(Fraction(self.bound)),),
+            GRID.parts if self.bound is None else (1.0,),
             GRID.radii if self.radius is None else (float(Fraction(self.radius)),),
             GRID.shapes if self.rows is None else (self.rows,),
         )
 
+    @property
+    def _fixed_bound(self) -> float | None:
+        return None if self.bound is None else float(Fraction(self.bound))
+
+    def budget_loss(self, public: TablePublic) -> Loss:
+        """Return ε or μ² where a delta is given, whichever does better on synthetic tables.
+
+        ε-DP implies (ε, δ)-DP. Gaussian noise grows more slowly with the number of columns, but
+        starts from more.
+        """
+        working = self.working_loss()
+        if self.delta is None:
+            return working
+        ways = (working, PureDP(self.epsilon))
+        scores = [self._judge_loss(public, loss) for loss in ways]
+        return ways[int(np.argmax(scores))]
+
+    def record_budget(self, public: TablePublic) -> tuple[Loss, Relation]:
+        """Return the loss for one record, and its relation, in which the budget is opened."""
+        return record_limit(self.budget_loss(public), public)
+
+    def _judge_loss(self, public: TablePublic, loss: Loss) -> float:
+        """Return how good the best way to fit within a loss is on synthetic tables."""
+        about = public.rows if public.rows is not None else public.rows_about
+        limit, design = record_limit(loss, public)[0], self.design(public)
+        arm = self._arm(public, design, limit)
+        return self._found(
+            public, design, None if about is None else float(about), arm, limit
+        ).score
+
     def _situation(
-        self, public: TablePublic, design: Design, records: float | None, arm: tuple[str, str]
+        self,
+        public: TablePublic,
+        design: Design,
+        records: float | None,
+        arm: tuple[str, str],
+        limit: Loss,
     ) -> Situation:
         """Return the public facts; numbers of records are powers of √2, so that few differ."""
-        limit, relation = self.record_budget(public)
         about = max(GUESS if records is None else records, 1.0)
         return Situation(
             columns=Columns.of(public, design),
-            relation=relation,
+            relation=record_limit(limit, public)[1],
             limit=limit,
             records=float(round(2 ** (round(2 * log2(about)) / 2))),
             count=public.rows is None,
             response=arm[0],
             features=arm[1],
+            tails=True,
         )
 
-    def _arm(self, public: TablePublic, design: Design) -> tuple[str, str]:
-        """Return whether the scales of the target and of the features are paid for. Public."""
+    def _arm(self, public: TablePublic, design: Design, limit: Loss) -> tuple[str, str]:
+        """Return whether the scales of the target and of the features are paid for. Public.
+
+        Those that would be found are: found scales suit all tables, declared ones those that fill
+        their declared ranges. Where the target's would perhaps not be found, synthetic tables tell.
+        """
         about = public.rows if public.rows is not None else public.rows_about
-        if about is None:
-            # Nothing is known that could tell: the target's scale alone is nearly always worth it.
-            response = "paid" if self.response == "auto" else self.response
-            return response, "declared" if self.features == "auto" else self.features
-        if about > MANY:
-            return self._settled("paid", self.response), self._settled("paid", self.features)
-        limit, _ = self.record_budget(public)
-        # Scales of features that are found badly are worse than declared ones, now and then by far.
-        worth = self._features(public, design, limit)
-        arms = [
-            (response, features)
-            for response in (("paid", "declared") if self.response == "auto" else (self.response,))
-            for features in {"declared": None, worth: None}
-            if self.features in ("auto", features)
-            and ((response, features) != ("declared", "paid") or "auto" not in self._paid)
-        ]
-        return max(arms, key=lambda arm: self._found(public, design, float(about), arm).score)
+        features = self._features(public, design, limit)
+        if self.response != "auto" or about is None:
+            return "paid" if self.response == "auto" else self.response, features
+        needed = needed_loss(record_limit(limit, public)[1])
+        if about * pure_within(limit.share(LARGEST_SHARE)) >= needed:
+            return "paid", features
+        arms = (("paid", features), ("declared", features))
+        return max(
+            arms, key=lambda arm: self._found(public, design, float(about), arm, limit).score
+        )
 
-    @staticmethod
-    def _settled(default: str, given: str) -> str:
-        return default if given == "auto" else given
-
-    @property
-    def _paid(self) -> tuple[str, str]:
-        return self.response, self.features
+    def _features(self, public: TablePublic, design: Design, limit: Loss) -> str:
+        """Return whether the scales of features are paid for: where they and tails can be told."""
+        about = public.rows if public.rows is not None else public.rows_about
+        relation, many = record_limit(limit, public)[1], int(numeric(public, design).sum())
+        if self.features != "auto" or not many or about is None:
+            return "declared" if self.features == "auto" else self.features
+        part = limit.share(features_share(tails=True)).share(Fraction(1, many))
+        tails = limit.share(SHARES[FEATURE_TAILS]).share(Fraction(1, many))
+        hidden = CLEAR * sqrt(USUAL_SHELLS) * count_noise((1,), tails, relation).standard_deviation
+        found = about * pure_within(part) >= needed_loss(relation)
+        return "paid" if found and hidden <= HIDDEN * about else "declared"
 
     def _found(
-        self, public: TablePublic, design: Design, records: float | None, arm: tuple[str, str]
+        self,
+        public: TablePublic,
+        design: Design,
+        records: float | None,
+        arm: tuple[str, str],
+        limit: Loss,
     ) -> Found:
-        return find_fit(self._situation(public, design, records, arm), self.goal, self._grid)
+        situation = self._situation(public, design, records, arm, limit)
+        return find_fit(situation, self.goal, self._grid, self._fixed_bound)
 
     def preparation(self, public: TablePublic) -> Preparation:
         """Return what is paid for before the fit."""
         limit, relation = self.record_budget(public)
         design = self.design(public)
-        response, features = self._arm(public, design)
+        response, features = self._arm(public, design, limit)
         return Preparation(
             public=public,
             design=design,
@@ -288,6 +355,7 @@ class LinearRegression(LinearMethod):
             count=public.rows is None,
             response=response,
             features=features,
+            tails=True,
         )
 
     def estimator(self, public: TablePublic) -> Estimator:
@@ -295,8 +363,8 @@ class LinearRegression(LinearMethod):
         return self.chosen(public, self._planned(public))
 
     def chosen(self, public: TablePublic, setting: Setting) -> Estimator:
-        """Return what finds the weights for so many records."""
-        estimator: Any = self._candidate(public, setting.records).estimator
+        """Return what finds the weights for so many records and such tails."""
+        estimator: Any = self._candidate(public, setting.records).bounded(setting, noise_length)
         if getattr(estimator, "profile", None) is not None:
             # Synthetic tables have no codes outside the order of a number; the design may.
             profile = second_moments(public, self.design(public))
@@ -304,15 +372,17 @@ class LinearRegression(LinearMethod):
         return estimator  # type: ignore[no-any-return]
 
     def _candidate(self, public: TablePublic, records: float | None) -> Candidate:
-        design = self.design(public)
-        return self._found(public, design, records, self._arm(public, design)).candidate
+        design, limit = self.design(public), self.record_budget(public)[0]
+        return self._found(
+            public, design, records, self._arm(public, design, limit), limit
+        ).candidate
 
     def rule(self, public: TablePublic, said: Said, estimator: Estimator) -> RowRule:
         """Return what becomes of a record."""
         candidate = self._candidate(public, self.setting(public, said).records)
         return self.preparation(public).rule(
             said,
-            bound=float(candidate.estimator.answer_bound),
+            bound=answer_bound(estimator),
             radius=candidate.radius,
             shape=candidate.shape,
         )
@@ -329,12 +399,13 @@ class LinearRegression(LinearMethod):
     def _reasons(self, public: TablePublic) -> list[str]:
         """Return what was chosen, in sentences."""
         design, records = self.design(public), self._planned(public).records
-        arm = self._arm(public, design)
-        found = self._found(public, design, records, arm)
-        situation = self._situation(public, design, records, arm)
+        limit = self.record_budget(public)[0]
+        arm = self._arm(public, design, limit)
+        found = self._found(public, design, records, arm, limit)
+        situation = self._situation(public, design, records, arm, limit)
         shares = [
             self._explained_share(score)
-            for score in score_best_fit(situation, self.goal, self._grid)
+            for score in score_best_fit(situation, self.goal, self._grid, self._fixed_bound)
         ]
         middle, best = median(shares), score_without_noise(situation, self.goal)
         what = "of the order of records" if self.goal == "order" else "of the target's variance"
@@ -357,15 +428,8 @@ class LinearRegression(LinearMethod):
                 "come out useless, and it costs the same. More records, fewer columns or a larger "
                 "ε help."
             )
-        if self.delta is not None and records is not None and records <= MANY:
-            pure = replace(self, delta=None)
-            other = pure._found(public, design, records, pure._arm(public, design))
-            better = self._explained_share(other.score) - self._explained_share(found.score)
-            if better >= VISIBLE and other.score > 0:
-                notes.append(
-                    "Without a delta, under pure ε, it would do better here, by "
-                    f"{100 * better:.0f} percentage points: leave delta out."
-                )
+        if self.delta is not None and isinstance(limit, PureDP):
+            notes.append("Noise is that of pure ε, which does better here; the delta is not used.")
         return notes
 
 

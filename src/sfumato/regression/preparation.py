@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -22,32 +23,44 @@ from sfumato.privacy.loss import Loss, PureDP, pure_within
 from sfumato.privacy.program import Ask, Program
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Said
-from sfumato.regression.intervals import IntervalChoice
+from sfumato.regression.intervals import IntervalChoice, Shells, Tails, needed_loss
 from sfumato.regression.queries import IntervalScores
 from sfumato.regression.rows import RowRule, Shape, numeric
+from sfumato.regression.tail_queries import ShellCounts
 
 __all__ = ["Preparation"]
 
 Floats = NDArray[np.float64]
 
 COUNT, RESPONSE, FEATURES = "count", "response", "features"
+RESPONSE_TAILS, FEATURE_TAILS = "response tails", "feature tails"
 #: Shares of the budget, for what is paid.
-SHARES = {COUNT: Fraction(1, 50), RESPONSE: Fraction(1, 10), FEATURES: Fraction(1, 10)}
-#: The response is found well where records times ε of its slice come to this; with a public number
-#: of records its share is chosen for that, between these two.
-WELL_FOUND = 120
+SHARES = {
+    COUNT: Fraction(1, 50),
+    RESPONSE: Fraction(1, 10),
+    FEATURES: Fraction(1, 10),
+    RESPONSE_TAILS: Fraction(1, 20),
+    FEATURE_TAILS: Fraction(1, 10),
+}
+#: With a public number of records the share of the response is chosen so that it is found,
+#: between these two.
 LEAST_SHARE, LARGEST_SHARE = Fraction(1, 20), Fraction(1, 3)
 #: Where it is not paid for, a number is taken to spread by this part of half its declared range.
 DECLARED_SPREAD = 1 / 3
+#: Tails of features are followed to where so many times fewer records lie than noise hides.
+HIDDEN_TAIL = 10.0
+#: A tail is long where records are seen beyond so many spreads, and its end is seen where no more
+#: than this share of them is hidden.
+LONG, ENDED = 8.0, 0.005
 #: A spread is never taken to be less than this part of half the declared range.
 LEAST_SPREAD = 2.0**-12
 
 
-def response_share(about: int | None, limit: Loss) -> Fraction:
+def response_share(about: int | None, limit: Loss, relation: Relation) -> Fraction:
     """Return the share of the response: the less, the more records there are about. Public."""
     if not about:
         return SHARES[RESPONSE]
-    wanted = WELL_FOUND / (about * pure_within(limit))
+    wanted = Fraction(round(needed_loss(relation))) / (about * pure_within(limit))
     if not isinstance(limit, PureDP):
         # Concentrated and Gaussian losses grow with the square of ε.
         wanted *= wanted
@@ -70,6 +83,8 @@ class Preparation:
         Whether records are counted: where their number is private.
     response, features
         `"paid"` or `"declared"`.
+    tails
+        Whether it is paid for how far the response and the features reach, where their scales are.
     """
 
     public: TablePublic
@@ -79,14 +94,19 @@ class Preparation:
     count: bool
     response: str
     features: str
+    tails: bool = False
 
     @property
     def shares(self) -> dict[str, Fraction]:
         """The share of the budget that each paid part costs."""
-        paid = {COUNT: self.count, RESPONSE: self.response == "paid", FEATURES: bool(self.columns)}
         about = self.public.rows if self.public.rows is not None else self.public.rows_about
-        shares = {**SHARES, RESPONSE: response_share(about, self.limit)}
-        return {name: shares[name] for name, wanted in paid.items() if wanted}
+        return paid_shares(
+            response_share(about, self.limit, self.relation),
+            count=self.count,
+            response=self.response == "paid",
+            features=bool(self.columns),
+            tails=self.tails,
+        )
 
     @property
     def rest(self) -> Fraction:
@@ -111,34 +131,68 @@ class Preparation:
 
     def choice(self, name: str) -> IntervalChoice:
         """Return the choice that is made for one column of a part."""
-        many = max(len(self.columns), 1) if name == FEATURES else 1
-        return IntervalChoice(self.slice(name).share(Fraction(1, many)), self.relation)
+        return IntervalChoice(self._slice_of_one(name), self.relation)
+
+    def _slice_of_one(self, name: str) -> Loss:
+        """Return what one column of a part may cost."""
+        many = max(len(self.columns), 1) if name in (FEATURES, FEATURE_TAILS) else 1
+        return self.slice(name).share(Fraction(1, many))
+
+    def counting_shells(self, name: str, shells: Shells) -> CountNoise:
+        """Return the noise on the shells of one column, of which a record is in at most one."""
+        return count_noise((shells.ends.size,), self._slice_of_one(name), self.relation)
 
     def ask(self, budget: Budget) -> Program[Said]:
         """Pay for the parts, and return what was said."""
         said: dict[str, Any] = {}
         for name, share in self.shares.items():
-            asks = self._asks(name, budget.take(share, name))
+            asks = self._asks(name, budget.take(share, name), said)
             answers = yield asks
             said |= dict(zip((ask.label for ask in asks), answers, strict=True))
         return said
 
-    def _asks(self, name: str, part: Budget) -> list[Ask]:
+    def _asks(self, name: str, part: Budget, said: Said) -> list[Ask]:
         """Return what is asked for one part."""
         if name == COUNT:
             return [Ask(part, self.counting, Marginal(()), COUNT)]
         columns = {RESPONSE: self.design.response.column}
-        if name == FEATURES:
+        if name in (FEATURES, FEATURE_TAILS):
             owners = self.design.owner[self.columns].tolist()
             columns = {
                 feature_label(feature): self.design.columns[owner]
                 for feature, owner in zip(self.columns, owners, strict=True)
             }
-        choice = self.choice(name)
-        return [
-            Ask(part, choice.primitive, IntervalScores(choice, column), label)
-            for label, column in columns.items()
-        ]
+        if name in (RESPONSE, FEATURES):
+            choice = self.choice(name)
+            return [
+                Ask(part, choice.primitive, IntervalScores(choice, column), label)
+                for label, column in columns.items()
+            ]
+        found = []
+        for label, column in columns.items():
+            shells = self._shells(label, said)
+            noise = self.counting_shells(name, shells)
+            found.append(Ask(part, noise, ShellCounts(shells, column), tails_label(label)))
+        return found
+
+    def _shells(self, label: str, said: Said) -> Shells:
+        """Return the shells around the interval that was chosen under a label."""
+        choice = self.choice(RESPONSE if label == RESPONSE else FEATURES)
+        middle, half = choice.read(int(said[label]))
+        return Shells(middle, max(half, LEAST_SPREAD), coarse=label != RESPONSE)
+
+    def _tails(self, name: str, label: str, said: Said) -> Tails:
+        """Return how far a column reaches, as it was said."""
+        shells = self._shells(label, said)
+        counts = np.asarray(said[tails_label(label)], dtype=np.float64)
+        deviation = self.counting_shells(name, shells).standard_deviation
+        return Tails(shells.ends, counts, float(deviation))
+
+    def response_tails(self, said: Said) -> Tails | None:
+        """Return how far the response reaches; None where it was not asked."""
+        if tails_label(RESPONSE) not in said:
+            return None
+        return self._tails(RESPONSE_TAILS, RESPONSE, said)
 
     def records(self, said: Said) -> float | None:
         """Return how many records there are, as far as is public by now; at least 1."""
@@ -167,6 +221,9 @@ class Preparation:
             chosen = int(said[feature_label(feature)])
             centre[feature], half = self.choice(FEATURES).read(chosen)
             spread[feature] = max(half, LEAST_SPREAD)
+            if FEATURE_TAILS in self.shares:
+                tails = self._tails(FEATURE_TAILS, feature_label(feature), said)
+                spread[feature] *= widening(tails, self.records(said))
         middle, half = 0.0, DECLARED_SPREAD
         if self.response == "paid":
             middle, half = self.choice(RESPONSE).read(int(said[RESPONSE]))
@@ -182,6 +239,56 @@ class Preparation:
         )
 
 
+def paid_shares(
+    of_response: Fraction, *, count: bool, response: bool, features: bool, tails: bool
+) -> dict[str, Fraction]:
+    """Return the share of the budget that each part costs that is paid for. Public.
+
+    Parameters
+    ----------
+    of_response
+        The share of the response's scale, where it is paid for.
+    count, response, features, tails
+        What is paid for; tails of columns alone whose scales are.
+    """
+    paid = {
+        COUNT: count,
+        RESPONSE: response,
+        FEATURES: features,
+        RESPONSE_TAILS: response and tails,
+        FEATURE_TAILS: features and tails,
+    }
+    shares = {**SHARES, RESPONSE: of_response, FEATURES: features_share(tails=tails)}
+    return {name: shares[name] for name, wanted in paid.items() if wanted}
+
+
+def features_share(*, tails: bool) -> Fraction:
+    """Return the share of the features' scales: half as much where their tails are paid for too."""
+    return SHARES[FEATURES] / (2 if tails else 1)
+
+
+def widening(tails: Tails, records: float | None) -> float:
+    """Return what a feature's spread is multiplied by, so that its tail stays within a few spreads.
+
+    A linear model is judged where its features are large as well, and rows that are shortened say
+    too little of what is there. A column whose records reach further than those of a normal one
+    would, for as few records as can be told, is scaled by its reach; others are left alone, also
+    where shells are too coarse by a factor of 2. Where a long tail is seen and its end is hidden,
+    the column is scaled by its declared range.
+    """
+    many = max(records or 1.0, 1.0)
+    hidden = tails.hidden()
+    few = max(hidden / HIDDEN_TAIL, 1.0)
+    reach, share = tails.reach(few, many), few / many
+    if hidden > ENDED * many and tails.reach(hidden, many) > LONG:
+        return max(float(tails.ends[-1]) * DECLARED_SPREAD, 1.0)
+    if share >= 1 / 4:
+        return 1.0
+    normal = NormalDist().inv_cdf(1 - share / 2)
+    # Rounded, since machines disagree on the last digits.
+    return round(max(reach / (2 * normal), 1.0), 3)
+
+
 def usual_radius(design: Design, multiple: float) -> float:
     """Return a multiple of the usual length of rows, whose columns each spread by about 1."""
     return multiple * float(np.sqrt(max(len(design.factors) + design.intercept, 1)))
@@ -190,3 +297,8 @@ def usual_radius(design: Design, multiple: float) -> float:
 def feature_label(feature: int) -> str:
     """Return the label under which the interval of a feature is chosen."""
     return f"feature {feature}"
+
+
+def tails_label(label: str) -> str:
+    """Return the label under which shells around an interval are counted."""
+    return f"tails of {label}"
