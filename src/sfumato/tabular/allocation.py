@@ -38,6 +38,9 @@ WORTH, WORTH_GAUSSIAN = 1.0, 2.0
 #: That many columns are usual; more columns are worth more noise in proportion, since it takes as
 #: many more tables to join them.
 USUAL_COLUMNS = 12
+#: There are enough rounds for a tree that joins all columns where the noise on each of its tables
+#: changes it by at most this part of the rows.
+TREE_NOISE = 0.25
 #: No table is smaller than this many cells when rounds are planned.
 FEWEST_CELLS = 16.0
 #: There are no more rounds than columns, or than this where columns are few; and in any case no
@@ -174,16 +177,22 @@ def _worthwhile(codes: Codes, rows: float, limit: Loss, relation: Relation, left
     rounds, since a tree of tables that joins all columns has d - 1, and the noise of a table grows
     with R. The sum of both is least where R tables' noise is in proportion to d times the rows.
     """
+
+    def noise(number: int) -> float:
+        """Return the noise on a typical table of so many, as a part of the rows."""
+        spread = _spread(limit, relation, left * (1 - CHOICE_SHARE) / number)
+        return _typical_cells(codes(spread), spread, rows) * spread / rows
+
     columns = codes(0.0).size
     worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
     worth *= max(columns / USUAL_COLUMNS, 1.0)
     most = min(max(columns, MOST_OF_FEW), comb(columns, 2), MOST_ROUNDS)
-    for number in range(1, most + 1):
-        spread = _spread(limit, relation, left * (1 - CHOICE_SHARE) / number)
-        typical = _typical_cells(codes(spread), spread, rows)
-        if number * typical * spread > worth * rows:
-            return max(number - 1, min(most, 1))
-    return most
+    if most == 0:
+        return 0
+    numbers = range(1, most + 1)
+    least = next((number - 1 for number in numbers if number * noise(number) > worth), most)
+    tree = min(columns - 1, most)
+    return max(least, tree if noise(tree) <= TREE_NOISE else 1)
 
 
 def _typical_cells(sizes: NDArray[np.int64], spread: float, rows: float) -> float:
