@@ -449,3 +449,59 @@ def test_no_constraints_change_nothing():
     public = TablePublic.of(schema([]))
     assert leave_out(sf.Synthesizer(epsilon=1), public) == (public, None)
     assert public.rules.orders is None
+
+
+@pytest.mark.parametrize("missing", [{}, {"missing": "code"}], ids=["known", "missing"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sf.Contingency(epsilon=5, delta="1e-6"),
+        sf.MWEM(epsilon=5, delta="1e-6"),
+        sf.PrivBayes(epsilon=5, delta="1e-6"),
+        sf.Synthesizer(epsilon=5, delta="1e-6"),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_a_column_may_follow_from_another_beside_one_whose_values_are_found(method, missing):
+    schema = sf.Schema.from_dict(
+        {
+            "job": {"kind": "category", "values": "discover", **missing},
+            "city": ["A", "B", "C"],
+            "region": ["N", "S"],
+            "sex": ["f", "m"],
+        },
+        constraints=[
+            {"determines": {"city": "region"}, "map": {"A": "N", "B": "N", "C": "S"}},
+            {"impossible": {"sex": "m", "city": "B"}},
+        ],
+    )
+    frame = pl.DataFrame(
+        {
+            "job": ["nurse", "porter"] * 500,
+            "city": ["A", "A", "B", "C"] * 250,
+            "region": ["N", "N", "N", "S"] * 250,
+            "sex": ["f", "m", "f", "m"] * 250,
+        }
+    )
+    with noise.seeded(3):
+        release = method.release(sf.Table(frame, schema))
+    counts = release.marginal(["job", "city"])
+    assert {"nurse", "porter"} <= set(counts["job"])
+    drawn = release.sample(200, seed=1)
+    assert drawn.filter((pl.col("region") == "S") != (pl.col("city") == "C")).height == 0
+
+
+def test_a_legal_row_is_handed_down_to_fewer_columns_and_to_bins():
+    cities = [f"v{number}" for number in range(400)]
+    flags = {f"x{number}": bool for number in range(16)}
+    never = [{"impossible": {"half": half, name: False}} for half in "AB" for name in flags]
+    groups = {"A": cities[:200], "B": cities[200:]}
+    schema = sf.Schema.from_dict(
+        {"half": ["A", "B"], **flags, "city": cities},
+        constraints=[{"determines": {"city": "half"}, "groups": groups}, *never],
+    )
+    left, _ = schema.rules.without_followers()
+    seen = left.see({left.sizes.index(400): np.arange(400) // 100})
+    for rules in (left, seen):
+        assert rules.example is not None
+        assert rules.allows(rules.example[:, None]).all()

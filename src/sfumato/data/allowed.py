@@ -366,12 +366,15 @@ class Rules:
         The orders of values within codes; `None` where there are none, or over bins.
     followers
         The columns that follow from another, by number: the other, and the code for each of its.
+    known
+        The codes of a row that satisfies all constraints, where one was found before.
     """
 
     sizes: tuple[int, ...]
     parts: tuple[Part, ...] = ()
     orders: Orders | None = None
     followers: Mapping[int, tuple[int, NDArray[np.int64]]] | None = None
+    known: NDArray[np.int64] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.parts)
@@ -412,7 +415,11 @@ class Rules:
             int(groups[c].max()) + 1 if c in groups else size for c, size in enumerate(self.sizes)
         )
         parts = tuple(part.see([groups.get(c) for c in part.columns]) for part in self.parts)
-        return Rules(sizes, parts)
+        known = None if self.example is None else self.example.copy()
+        for column, bins in groups.items():
+            if known is not None:
+                known[column] = bins[known[column]]
+        return Rules(sizes, parts, known=known)
 
     def segments(self, column: int) -> NDArray[np.int64]:
         """Return stretches of a column's codes of which constraints treat all codes alike.
@@ -465,6 +472,8 @@ class Rules:
     @cached_property
     def example(self) -> NDArray[np.int64] | None:
         """The codes of a row that satisfies all constraints; `None` if none was found."""
+        if self.known is not None:
+            return self.known
         row = np.zeros(len(self.sizes), dtype=np.int64)
         tries = [MOST_TRIES]
         for together in self.components:
@@ -518,7 +527,8 @@ class Rules:
             parts += _merge_axes(pulled, named)
         sizes = tuple(self.sizes[column] for column in kept)
         followers = Followers(kept, sources, {column: self.sizes[column] for column in sources})
-        return Rules(sizes, tuple(parts), self._renumber_orders(kept)), followers
+        known = None if self.example is None else self.example[list(kept)]
+        return Rules(sizes, tuple(parts), self._renumber_orders(kept), known=known), followers
 
     def _renumber_orders(self, kept: tuple[int, ...]) -> Orders | None:
         """Return the orders, whose columns all remain, by new numbers."""

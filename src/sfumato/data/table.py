@@ -70,6 +70,8 @@ class TablePublic(Public):
             raise ValueError(
                 "unit, relation, contribution and rows_about must equal those of the schema"
             )
+        if self.seen_rules is not None and self.seen_rules.sizes != schema.sizes:
+            raise ValueError("constraints must be over the codes of the columns")
 
     @classmethod
     def of(cls, schema: Schema, rows: int | None = None) -> TablePublic:

@@ -84,7 +84,11 @@ def list_columns(public: TablePublic, values: Mapping[int, tuple[str, ...]]) -> 
         coding = columns[number].coding
         assert isinstance(coding, Discover)
         columns[number] = replace(columns[number], coding=coding.list_values(found))
-    return replace(public, schema=replace(public.schema, columns=tuple(columns)))
+    schema, rules = replace(public.schema, columns=tuple(columns)), public.seen_rules
+    if rules is not None:
+        # No constraint is about such a column, but it has more codes now.
+        rules = replace(rules, sizes=schema.sizes)
+    return replace(public, schema=schema, seen_rules=rules)
 
 
 def list_placeholders(public: TablePublic, numbers: Mapping[int, int]) -> TablePublic:
