@@ -10,6 +10,8 @@ from sfumato.audit import Pair, canonical_pairs
 from sfumato.mechanisms.objective import ObjectivePerturbation
 from sfumato.regression import linear_regression
 from sfumato.regression.linear_regression import LinearRegression
+from sfumato.regression.objective_regression import ObjectiveEstimator
+from sfumato.regression.preparation import FEATURE_TAILS, RESPONSE_TAILS
 from sfumato.regression.rows import ROW
 from tests.method_suite import MethodSuite
 from tests.regression import made
@@ -190,3 +192,19 @@ def test_more_budget_makes_no_model_worse_and_no_sibling_is_ahead(delta):
     assert middle < 1.05 * low and high < 1.05 * middle
     sibling = sf.ObjectiveRegression if delta is None else sf.AdaSSP
     assert high < 1.05 * left(sibling, 5)
+
+
+def test_tails_are_paid_for_where_noise_would_not_hide_them():
+    public = made.table([], rows_about=10_000).public
+
+    def prepared(epsilon, **options):
+        return LinearRegression(epsilon=epsilon, target="cost", **options).preparation(public)
+
+    # Noise hides 2·√5·√2·20/ε records; a sixth of all may be hidden.
+    assert RESPONSE_TAILS not in prepared(0.07).shares
+    assert RESPONSE_TAILS in prepared(0.08).shares
+    # Tails of features are never left unseen where their scales are paid for.
+    assert FEATURE_TAILS in prepared(0.07, features="paid").shares
+    # Without them an estimator cuts where its own method does.
+    found = LinearRegression(epsilon=0.07, target="cost").estimator(public)
+    assert found.residual_bound == ObjectiveEstimator().residual_bound

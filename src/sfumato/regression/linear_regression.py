@@ -33,7 +33,7 @@ from sfumato.regression.estimator_choice import (
     Situation,
     search,
 )
-from sfumato.regression.intervals import CLEAR, needed_loss
+from sfumato.regression.intervals import CLEAR, OUTSIDE, needed_loss
 from sfumato.regression.knorm_regression import SQUARE, KNormEstimator, second_moments
 from sfumato.regression.linear_method import LinearMethod
 from sfumato.regression.multiples import Multiple
@@ -41,6 +41,7 @@ from sfumato.regression.objective_regression import ObjectiveEstimator
 from sfumato.regression.preparation import (
     FEATURE_TAILS,
     LARGEST_SHARE,
+    RESPONSE_TAILS,
     SHARES,
     Preparation,
     features_share,
@@ -117,6 +118,9 @@ FEW = Grid(parts=(1.0,), radii=(1.0, 2.0), shapes=("weigh",))
 #: Scales of features are paid for where no more than this share of records may lie beyond a reach
 #: unseen, in the noise of so many shells: more could lead a model astray wherever they are.
 HIDDEN, USUAL_SHELLS = 0.03, 5
+#: The target's tails are counted where the same noise hides no more than this share of them: half
+#: of what lies beyond the interval that is looked for. Else it would not tell how they fall.
+HIDDEN_RESPONSE = 1 / (2 * OUTSIDE)
 #: Where nothing is known about the number of records before they are counted.
 GUESS = 1000.0
 #: The synthetic tables by which a plan says how good a fit will be: others than it was chosen on.
@@ -161,8 +165,16 @@ def find_fit(situation: Situation, goal: str, grid: Grid, bound: float | None) -
     setting = situation.setting
     estimators = tuple(one for one in estimators if _serves(one, setting))
     usual = min(grid.radii, key=lambda radius: abs(radius - 1))
+    guessed = situation.response == "paid" and not situation.tails and bound is None
     families = tuple(
-        Candidate(one, usual, grid.shapes[0], part=max(grid.parts), bound=bound)
+        Candidate(
+            one,
+            usual,
+            grid.shapes[0],
+            part=max(grid.parts),
+            # Each cuts where it does by itself if it was not asked how far answers reach.
+            bound=float(getattr(one, "residual_bound", one.answer_bound)) if guessed else bound,
+        )
         for one in estimators
     )
     return search(_rehearsals(situation, goal), families, grid)
@@ -218,7 +230,8 @@ class LinearRegression(LinearMethod):
         `"auto"`: paid for where the number of records and the budget suffice to find them.
     bound
         Where the target is clipped, in multiples of its spread; estimators that clip residuals clip
-        them there. Default: where as few records lie beyond as the noise amounts to.
+        them there. Default: where as few records lie beyond as the noise amounts to; with few
+        records and a small budget, what the estimator's own method does.
     radius
         Maximum length of a row of features, in multiples of the usual length. Default: the best
         value on synthetic tables.
@@ -298,7 +311,7 @@ class LinearRegression(LinearMethod):
             count=public.rows is None,
             response=arm[0],
             features=arm[1],
-            tails=True,
+            tails=self._tails(public, arm[1], limit),
         )
 
     def _arm(self, public: TablePublic, design: Design, limit: Loss) -> tuple[str, str]:
@@ -327,9 +340,19 @@ class LinearRegression(LinearMethod):
             return "declared" if self.features == "auto" else self.features
         part = limit.share(features_share(tails=True)).share(Fraction(1, many))
         tails = limit.share(SHARES[FEATURE_TAILS]).share(Fraction(1, many))
-        hidden = CLEAR * sqrt(USUAL_SHELLS) * count_noise((1,), tails, relation).standard_deviation
         found = about * pure_within(part) >= needed_loss(relation)
-        return "paid" if found and hidden <= HIDDEN * about else "declared"
+        return "paid" if found and _hidden(tails, relation) <= HIDDEN * about else "declared"
+
+    def _tails(self, public: TablePublic, features: str, limit: Loss) -> bool:
+        """Return whether tails are paid for: where noise would not hide the target's. Public."""
+        about = public.rows if public.rows is not None else public.rows_about
+        if about is None or features == "paid":
+            return True
+        slice_of_tails, relation = (
+            limit.share(SHARES[RESPONSE_TAILS]),
+            record_limit(limit, public)[1],
+        )
+        return _hidden(slice_of_tails, relation) <= HIDDEN_RESPONSE * about
 
     def _found(
         self,
@@ -355,7 +378,7 @@ class LinearRegression(LinearMethod):
             count=public.rows is None,
             response=response,
             features=features,
-            tails=True,
+            tails=self._tails(public, features, limit),
         )
 
     def estimator(self, public: TablePublic) -> Estimator:
@@ -431,6 +454,12 @@ class LinearRegression(LinearMethod):
         if self.delta is not None and isinstance(limit, PureDP):
             notes.append("Noise is that of pure ε, which does better here; the delta is not used.")
         return notes
+
+
+def _hidden(limit: Loss, relation: Relation) -> float:
+    """Return how many records noise would hide in the tail of a column."""
+    deviation = count_noise((1,), limit, relation).standard_deviation
+    return CLEAR * sqrt(USUAL_SHELLS) * float(deviation)
 
 
 def _percent(share: float) -> str:
