@@ -6,13 +6,15 @@ import pytest
 
 import sfumato as sf
 from sfumato import noise
-from sfumato.audit import Pair, canonical_pairs
+from sfumato.audit import Pair, canonical_pairs, examine
 from sfumato.mechanisms.objective import ObjectivePerturbation
 from sfumato.regression import linear_regression
+from sfumato.regression.intervals import IntervalChoice, Shells
 from sfumato.regression.linear_regression import LinearRegression
 from sfumato.regression.objective_regression import ObjectiveEstimator
 from sfumato.regression.preparation import FEATURE_TAILS, RESPONSE_TAILS
 from sfumato.regression.rows import ROW
+from sfumato.regression.tail_queries import ShellCounts
 from tests.method_suite import MethodSuite
 from tests.regression import made
 
@@ -81,6 +83,49 @@ class TestDefaultCounted(DefaultSuite):
 
     def neighbours(self):
         return made.row_pairs()
+
+
+def examine_paid(monkeypatch, delta, relation):
+    """Return the audit of paid scales and tails on equal records and one at the declared edge."""
+    monkeypatch.setattr("sfumato.regression.estimator_choice.SEARCHED", range(1))
+    monkeypatch.setattr("sfumato.regression.estimator_choice.COMPARED", range(6, 7))
+    usual = [("south", 50.0, False, 0.0)] * 59
+    other = usual[:1] if relation == "replace_one" else []
+    with_edge, without = ([*usual, *more] for more in ([("west", 100.0, True, 10.0)], other))
+    pair = Pair("edge", *(made.table(rows, relation=relation) for rows in (without, with_edge)))
+    method = LinearRegression(
+        epsilon=1, delta=delta, target="cost", response="paid", features="paid"
+    )
+    return examine(method, pair, seeds=(0,))
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+def test_paid_scales_and_tails_are_private_for_a_record_at_the_edge(monkeypatch, delta, relation):
+    assert examine_paid(monkeypatch, delta, relation).passed
+
+
+COUNT_SHELLS, SCORE, SHELLS = ShellCounts.answer_all, IntervalChoice.scores, Shells.counts
+FAULTS = {
+    "shells counted three times": (
+        ShellCounts,
+        "answer_all",
+        lambda queries, data: [3 * counts for counts in COUNT_SHELLS(queries, data)],
+    ),
+    "shells that hold those beyond": (
+        Shells,
+        "counts",
+        lambda *given: np.cumsum(SHELLS(*given)[::-1])[::-1].astype(np.int64),
+    ),
+    "scores that move twice as far": (IntervalChoice, "scores", lambda *given: 2 * SCORE(*given)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_audit_finds_faults_of_scales_and_tails(monkeypatch, fault):
+    place, name, wrong = FAULTS[fault]
+    monkeypatch.setattr(place, name, staticmethod(wrong) if name == "answer_all" else wrong)
+    assert not examine_paid(monkeypatch, None, "replace_one").passed
 
 
 def large(rows=4000, **options):

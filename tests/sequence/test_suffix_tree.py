@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import noise
+from sfumato.audit import examine
 from sfumato.data.sequences import SequencesPublic
+from sfumato.mechanisms.privtree import TreeSplits
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.loss import PureDP
 from sfumato.privacy.record import record, replay
@@ -29,7 +31,17 @@ class TestSuffixTreeOfOneHistogram(SequenceAuditSuite):
 
 
 class TestSuffixTreeUnderReplacement(ReplacedSuite):
+    """Small data reach no default threshold; at 0 the coins of the tree are audited."""
+
     name = "sequences.SuffixTree"
+    options = {"longest": 4, "threshold": 0}  # noqa: RUF012
+
+
+def test_an_audit_finds_coins_of_the_tree_that_fall_too_steeply(monkeypatch):
+    suite, rate = TestSuffixTreeUnderReplacement(), TreeSplits._wanted_rate.fget
+    monkeypatch.setattr(TreeSplits, "_wanted_rate", property(lambda splits: 10 * rate(splits)))
+    findings = [examine(suite.method(1), pair, seeds=(0, 1)) for pair in suite.pairs()]
+    assert not all(finding.passed for finding in findings)
 
 
 @pytest.mark.parametrize("options", [{"longest": 4}, {"largest_limit": 16}])
@@ -43,7 +55,7 @@ TEXTS = st.lists(st.text("ab", max_size=9), max_size=10)
 @pytest.mark.parametrize(
     "options",
     [
-        {"longest": 5, "tree_share": "1/2"},
+        {"longest": 5, "tree_share": "1/2", "threshold": 0},
         {"longest": 5, "tree_share": "1/2", "variant": "paper", "repair": "clip"},
         {"largest_limit": 16, "limit_share": "1/2"},
     ],

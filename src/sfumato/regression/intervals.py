@@ -124,7 +124,9 @@ class IntervalChoice:
     @property
     def _handicap(self) -> Integers64:
         """What is subtracted from a score for the others of its width. Public."""
-        logs = 0.5 * np.log(candidates()[2]) / float(self.primitive.rate)
+        # A rate that no double holds is taken as the least that one does.
+        rate = max(float(self.primitive.rate), np.finfo(np.float64).tiny)
+        logs = 0.5 * np.log(candidates()[2]) / rate
         return -np.rint(np.minimum(logs, LARGEST_HANDICAP)).astype(np.int64)
 
     def read(self, chosen: int) -> tuple[float, float]:
@@ -253,7 +255,8 @@ class Tails:
         doublings = log2(reach / start)
         falls = min(left ** (1 / doublings), SLOWEST)
         wanted = log(hidden[place] / max(records, 1.0)) / -log(falls)
-        return float(min(reach * 2**wanted, 2 * self.ends[-1]))
+        # Rounded, since machines disagree on the last digits.
+        return round(float(min(reach * 2**wanted, 2 * self.ends[-1])), 3)
 
     def hidden(self) -> float:
         """Return how many records may lie beyond the last distance at which some are seen."""

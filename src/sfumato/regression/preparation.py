@@ -284,7 +284,8 @@ def widening(tails: Tails, records: float | None) -> float:
         return max(float(tails.ends[-1]) * DECLARED_SPREAD, 1.0)
     if share >= 1 / 4:
         return 1.0
-    normal = NormalDist().inv_cdf(1 - share / 2)
+    # So far out that a double knows no nearer to 1.
+    normal = NormalDist().inv_cdf(1 - max(share, 2.0**-50) / 2)
     # Rounded, since machines disagree on the last digits.
     return round(max(reach / (2 * normal), 1.0), 3)
 
