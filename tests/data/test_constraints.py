@@ -2,12 +2,15 @@
 
 import json
 from datetime import date, datetime
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.data.allowed import Orders, Rules
+from sfumato.data.constraints import read_constraints
 from sfumato.data.table import TablePublic
 from sfumato.engines.errors import DataError
 
@@ -121,11 +124,17 @@ def test_a_schema_without_constraints_is_written_as_before():
             "age = 9 determines two values",
         ),
         ("order", "must be a table"),
+        ({"impossible": {"price": {"from": "1e10000000"}}}, "must be a number"),
+        ({"impossible": {"price": {"from": "1e400"}}}, "must be a number"),
+        ({"impossible": {3: "x", "age": 4}}, "which are texts"),
+        ({"determines": {"age": "city"}, "groups": {1: 1, "1": 2}}, "each value once"),
+        ({"order": [f"c{number}" for number in range(65)]}, "at most 64 columns; got 65"),
     ],
 )
 def test_a_bad_declaration_is_refused_with_a_remedy(constraint, message):
+    columns = {**COLUMNS, "price": (0.0, 9.0, 3)}
     with pytest.raises(ValueError, match="constraint 1: ") as failure:
-        schema(constraint)
+        schema(constraint, columns=columns)
     assert message in str(failure.value)
 
 
@@ -143,6 +152,60 @@ def test_a_bad_declaration_is_refused_with_a_remedy(constraint, message):
 def test_constraints_that_no_row_satisfies_are_refused(constraints):
     with pytest.raises(ValueError, match="contradict each other"):
         schema(*constraints)
+
+
+def test_a_row_is_found_where_few_satisfy_all_constraints():
+    draw = np.random.default_rng(0)
+    columns = {f"x{number}": bool for number in range(60)}
+    never = [
+        {"impossible": {f"x{n}": bool(draw.integers(2)) for n in draw.choice(60, 3, replace=False)}}
+        for _ in range(200)
+    ]
+    rules = schema(*never, columns=columns).rules
+    assert rules.allows(rules.example[:, None]).all()
+
+
+def test_a_row_is_found_where_bins_leave_one_order():
+    columns = {f"c{number}": (0, 19, 10) for number in range(20)}
+    rules = schema({"order": list(columns)[::-1], "strict": True}, columns=columns).rules
+    assert list(rules.example) == [n // 2 for n in reversed(range(20))]
+
+
+def test_the_search_finds_a_row_if_and_only_if_there_is_one():
+    draw = np.random.default_rng(1)
+    columns = {"a": (0, 5, 3), "b": (0, 5, 2), "c": (0, 5), "d": ["x", "y"], "e": ["u", "v"]}
+    there = []
+    for _ in range(100):
+        names = [list(columns)[number] for number in draw.permutation(3)]
+        known = [{"order": names, "strict": True}]
+        for _ in range(12):
+            pair = {"d": str(draw.choice(["x", "y"])), "e": str(draw.choice(["u", "v"]))}
+            known.append({"impossible": {"c": {"not": int(draw.integers(6))}, **pair}})
+        made = read_constraints(known)
+        plain = schema(columns=columns).columns
+        parts = [part for one in made for part in one.parts(plain)]
+        orders = Orders.of(dict.fromkeys(combinations(map("abc".index, names), 2), True), plain)
+        rules = Rules(tuple(column.size for column in plain), tuple(parts), orders)
+        cells = np.indices(rules.sizes).reshape(len(rules.sizes), -1)
+        there.append(bool(rules.allows(cells).any()))
+        assert (rules.example is not None) == there[-1]
+        assert not there[-1] or rules.allows(rules.example[:, None]).all()
+    assert 10 < sum(there) < 90
+
+
+def test_more_constraints_than_can_be_kept_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match=r"at most 1,000 constraints are allowed; got 1,001"):
+        schema(*[CHILDREN] * 1001)
+    monkeypatch.setattr("sfumato.data.constraints.MOST_PARTS", 5)
+    columns = dict.fromkeys("abc", (0, 3))
+    with pytest.raises(ValueError, match=r"constraint 2: .* more than 5 .* fewer columns"):
+        schema(*[{"order": list(columns)}] * 2, columns=columns)
+
+
+def test_many_columns_may_hang_together():
+    columns = {f"c{number}": bool for number in range(1000)}
+    chain = [{"impossible": {f"c{n}": False, f"c{n + 1}": True}} for n in range(999)]
+    assert schema(*chain, {"impossible": {"c999": False}}, columns=columns).rules.example.all()
 
 
 def test_orders_in_a_circle_are_refused():
