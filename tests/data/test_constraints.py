@@ -2,12 +2,15 @@
 
 import json
 from datetime import date, datetime
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.data.allowed import Orders, Rules
+from sfumato.data.constraints import read_constraints
 from sfumato.data.table import TablePublic
 from sfumato.engines.errors import DataError
 
@@ -121,11 +124,17 @@ def test_a_schema_without_constraints_is_written_as_before():
             "age = 9 determines two values",
         ),
         ("order", "must be a table"),
+        ({"impossible": {"price": {"from": "1e10000000"}}}, "must be a number"),
+        ({"impossible": {"price": {"from": "1e400"}}}, "must be a number"),
+        ({"impossible": {3: "x", "age": 4}}, "which are texts"),
+        ({"determines": {"age": "city"}, "groups": {1: 1, "1": 2}}, "each value once"),
+        ({"order": [f"c{number}" for number in range(65)]}, "at most 64 columns; got 65"),
     ],
 )
 def test_a_bad_declaration_is_refused_with_a_remedy(constraint, message):
+    columns = {**COLUMNS, "price": (0.0, 9.0, 3)}
     with pytest.raises(ValueError, match="constraint 1: ") as failure:
-        schema(constraint)
+        schema(constraint, columns=columns)
     assert message in str(failure.value)
 
 
@@ -143,6 +152,60 @@ def test_a_bad_declaration_is_refused_with_a_remedy(constraint, message):
 def test_constraints_that_no_row_satisfies_are_refused(constraints):
     with pytest.raises(ValueError, match="contradict each other"):
         schema(*constraints)
+
+
+def test_a_row_is_found_where_few_satisfy_all_constraints():
+    draw = np.random.default_rng(0)
+    columns = {f"x{number}": bool for number in range(60)}
+    never = [
+        {"impossible": {f"x{n}": bool(draw.integers(2)) for n in draw.choice(60, 3, replace=False)}}
+        for _ in range(200)
+    ]
+    rules = schema(*never, columns=columns).rules
+    assert rules.allows(rules.example[:, None]).all()
+
+
+def test_a_row_is_found_where_bins_leave_one_order():
+    columns = {f"c{number}": (0, 19, 10) for number in range(20)}
+    rules = schema({"order": list(columns)[::-1], "strict": True}, columns=columns).rules
+    assert list(rules.example) == [n // 2 for n in reversed(range(20))]
+
+
+def test_the_search_finds_a_row_if_and_only_if_there_is_one():
+    draw = np.random.default_rng(1)
+    columns = {"a": (0, 5, 3), "b": (0, 5, 2), "c": (0, 5), "d": ["x", "y"], "e": ["u", "v"]}
+    there = []
+    for _ in range(100):
+        names = [list(columns)[number] for number in draw.permutation(3)]
+        known = [{"order": names, "strict": True}]
+        for _ in range(12):
+            pair = {"d": str(draw.choice(["x", "y"])), "e": str(draw.choice(["u", "v"]))}
+            known.append({"impossible": {"c": {"not": int(draw.integers(6))}, **pair}})
+        made = read_constraints(known)
+        plain = schema(columns=columns).columns
+        parts = [part for one in made for part in one.parts(plain)]
+        orders = Orders.of(dict.fromkeys(combinations(map("abc".index, names), 2), True), plain)
+        rules = Rules(tuple(column.size for column in plain), tuple(parts), orders)
+        cells = np.indices(rules.sizes).reshape(len(rules.sizes), -1)
+        there.append(bool(rules.allows(cells).any()))
+        assert (rules.example is not None) == there[-1]
+        assert not there[-1] or rules.allows(rules.example[:, None]).all()
+    assert 10 < sum(there) < 90
+
+
+def test_more_constraints_than_can_be_kept_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match=r"at most 1,000 constraints are allowed; got 1,001"):
+        schema(*[CHILDREN] * 1001)
+    monkeypatch.setattr("sfumato.data.constraints.MOST_PARTS", 5)
+    columns = dict.fromkeys("abc", (0, 3))
+    with pytest.raises(ValueError, match=r"constraint 2: .* more than 5 .* fewer columns"):
+        schema(*[{"order": list(columns)}] * 2, columns=columns)
+
+
+def test_many_columns_may_hang_together():
+    columns = {f"c{number}": bool for number in range(1000)}
+    chain = [{"impossible": {f"c{n}": False, f"c{n + 1}": True}} for n in range(999)]
+    assert schema(*chain, {"impossible": {"c999": False}}, columns=columns).rules.example.all()
 
 
 def test_orders_in_a_circle_are_refused():
@@ -263,3 +326,57 @@ def test_drawn_values_within_bins_are_in_order():
     again = sf.Table(drawn, schema(columns=columns)).counts
     for number in range(4):
         np.testing.assert_array_equal(again.kept(number)[0], legal[:, number])
+
+
+def test_a_bound_at_the_closed_end_of_the_last_bin_is_told_from_one_beyond_it():
+    columns = {"a": {"kind": "number", "edges": [0, 50, 100]}, "b": ["x", "y"]}
+
+    def declare(condition):
+        return sf.Schema.from_dict(
+            columns, constraints=[{"impossible": {"a": condition, "b": "y"}}]
+        )
+
+    with pytest.raises(ValueError, match="lies within the bin"):
+        declare({"from": 50, "below": 100})
+    with pytest.raises(ValueError, match="lies within the bin"):
+        declare({"from": 100})
+    assert not declare({"from": 50, "to": 100}).rules.allows(np.array([[1], [1]])).any()
+
+
+def test_all_other_values_include_those_that_were_not_declared():
+    city = {"kind": "category", "values": ["P", "Q"], "outside": "other", "missing": "code"}
+    never = {"impossible": {"city": {"not": "P"}, "capital": True}}
+    schema = sf.Schema.from_dict({"city": city, "capital": bool}, constraints=[never])
+    codes = np.array([[0, 1, 2, 3], [1, 1, 1, 1]])
+    assert schema.rules.allows(codes).tolist() == [True, False, False, True]
+
+
+def test_a_condition_of_many_values_is_named_briefly():
+    values = [f"v{number}" for number in range(3000)]
+    never = {"impossible": {"a": values[:2999], "b": "y"}}
+    schema = sf.Schema.from_dict({"a": values, "b": ["x", "y"]}, constraints=[never])
+    assert "or 2,994 more" in schema.constraints[0].words()
+
+
+def test_a_combination_of_many_columns_stays_a_product_where_one_follows_from_another():
+    names = [f"c{number}" for number in range(5)]
+    values = [f"v{number}" for number in range(300)]
+    constraints = [
+        {"determines": {"c0": "c1"}, "map": {value: value for value in values}},
+        {"impossible": dict.fromkeys(names, values[:150])},
+    ]
+    rules = sf.Schema.from_dict(dict.fromkeys(names, values), constraints=constraints).rules
+    left, _ = rules.without_followers()
+    assert not left.allows(np.zeros((4, 1), dtype=np.int64)).any()
+    assert left.allows(np.full((4, 1), 200)).all()
+
+
+def test_counts_of_what_no_row_can_have_are_zero():
+    columns = {key: {"kind": "integer", "low": 0, "high": 11, "bins": 6} for key in "abc"}
+    schema = sf.Schema.from_dict(columns, constraints=[{"order": ["a", "b", "c"], "strict": True}])
+    even = schema.rules.even((0, 1, 2))
+    # A bin holds two values: three different ones do not fit.
+    assert not any(even[(code,) * 3] for code in range(6)) and even[0, 0, 1] > 0
+    wide = {key: {"kind": "integer", "low": 0, "high": 2999} for key in "ab"}
+    large = sf.Schema.from_dict(wide, constraints=[{"order": ["a", "b"], "strict": True}])
+    assert not np.tril(large.rules.even((0, 1))).any()

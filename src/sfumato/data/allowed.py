@@ -7,7 +7,7 @@ every synthetic row. They are public; nothing here may look at data beyond one r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm, prod
@@ -30,8 +30,8 @@ Mask = NDArray[np.bool_]
 
 #: A table of this many cells is the largest that is looked at as a whole.
 MOST_CELLS = 2**22
-#: So many combinations are tried before a declaration counts as contradictory.
-MOST_TRIES = 20_000
+#: So many codes are tried in the search for a row that satisfies all constraints.
+MOST_TRIES = 5_000
 #: Values within bins are drawn again so often before those out of order are moved.
 REDRAWS = 20
 #: Bins follow the stretches that constraints make of a column up to so many.
@@ -72,6 +72,16 @@ class Part(ABC):
         ----------
         codes
             For each column its code for each code of the other; `None` where it stays as it is.
+        """
+
+    @abstractmethod
+    def support(self, live: Sequence[Mask]) -> list[Mask]:
+        """Return which live codes of each column it allows with some live codes of the others.
+
+        Parameters
+        ----------
+        live
+            Which codes of each column can still occur.
         """
 
     @property
@@ -118,6 +128,15 @@ class Forbidden(Part):
         pairs = zip(self.inside, codes, strict=True)
         return replace(self, inside=tuple(i if c is None else i[c] for i, c in pairs))
 
+    def support(self, live: Sequence[Mask]) -> list[Mask]:
+        """Return the live codes; without the combination's own where no other column avoids it."""
+        pairs = list(zip(live, self.inside, strict=True))
+        avoids = [bool((codes & ~inside).any()) for codes, inside in pairs]
+        return [
+            codes if any(avoids[:axis] + avoids[axis + 1 :]) else codes & ~inside
+            for axis, (codes, inside) in enumerate(pairs)
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Below(Part):
@@ -152,6 +171,13 @@ class Below(Part):
         ends = zip((self.least, self.largest), codes, strict=True)
         least, largest = (end if one is None else end[one] for end, one in ends)
         return replace(self, least=least, largest=largest)
+
+    def support(self, live: Sequence[Mask]) -> list[Mask]:
+        """Return the live codes within the ends of the other column's."""
+        low, high = live
+        most = self.largest.max(where=high, initial=-LARGEST - 1)
+        fewest = self.least.min(where=low, initial=LARGEST + 1)
+        return [low & (self.least <= most), high & (self.largest >= fewest)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +215,16 @@ class Allowed(Part):
         for axis, one in enumerate(codes):
             table = table if one is None else np.take(table, one, axis=axis)
         return replace(self, table=table)
+
+    def support(self, live: Sequence[Mask]) -> list[Mask]:
+        """Return the live codes that have a cell with live codes of the others."""
+        places = [np.flatnonzero(codes) for codes in live]
+        table = self.table[np.ix_(*places)]
+        found = [np.zeros_like(codes) for codes in live]
+        for axis, codes in enumerate(found):
+            others = tuple(other for other in range(table.ndim) if other != axis)
+            codes[places[axis]] = table.any(axis=others)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +283,13 @@ class Orders:
                 )
         return orders
 
+    @cached_property
+    def within_bins(self) -> bool:
+        """Whether some code holds several values: those of three columns may be in no order then,
+        though each two of them can be.
+        """
+        return any((one.firsts < one.lasts).any() for one in self.ladders.values())
+
     def _scaled(self, column: int) -> tuple[int, int]:
         """Return the value of rung 0 and the step of a column, as whole numbers."""
         ladder = self.ladders[column]
@@ -267,7 +310,9 @@ class Orders:
         largest[: len(last)] = self._value(high, last)
         return Below((low, high), least, largest)
 
-    def _bound(self, codes: Rows) -> tuple[dict[int, Codes], dict[int, Codes], dict[int, Mask]]:
+    def _bound(
+        self, codes: Rows | Mapping[int, Codes]
+    ) -> tuple[dict[int, Codes], dict[int, Codes], dict[int, Mask]]:
         """Return the first and the last rung that each value may have, and which are present."""
         there = {c: codes[c] < len(one.firsts) for c, one in self.ladders.items()}
         proper = {c: np.where(there[c], codes[c], 0) for c in self.ladders}
@@ -279,12 +324,27 @@ class Orders:
             last[low] = np.where(there[low] & there[high], np.minimum(last[low], most), last[low])
         return first, last, there
 
-    def allows(self, codes: Rows, columns: Sequence[int] | None = None) -> Mask:
-        """Return which rows can have the values of some columns, or of all, in order."""
+    def allows(self, codes: Rows) -> Mask:
+        """Return which rows can have their values in order."""
+        return self.can_be({column: codes[column] for column in self.ladders})
+
+    def can_be(self, codes: Mapping[int, Codes]) -> Mask:
+        """Return which rows can have the values of some columns in order, whatever the others are.
+
+        Parameters
+        ----------
+        codes
+            The codes of each of these columns; arrays that go with each other.
+        """
+        if len(codes) < len(self.ladders):
+            edges = tuple(edge for edge in self.edges if {*edge[:2]} <= set(codes))
+            ladders = {c: one for c, one in self.ladders.items() if c in codes}
+            return replace(self, edges=edges, ladders=ladders).can_be(codes)
         first, last, _ = self._bound(codes)
-        looked = [c for c in self.ladders if columns is None or c in columns]
-        fit = [np.ones(len(codes[0]), dtype=np.bool_), *(first[c] <= last[c] for c in looked)]
-        return np.asarray(np.logical_and.reduce(fit))
+        fit: Mask = np.ones(1, dtype=np.bool_)
+        for column in codes:
+            fit = fit & (first[column] <= last[column])
+        return fit
 
     def draw(self, codes: Rows, generator: Generator) -> dict[int, NDArray[np.int64]]:
         """Return a rung for each code, such that values are in order.
@@ -458,6 +518,7 @@ class Rules:
                 wanted = [column for column in columns if column in kept]
                 table = np.transpose(table, [kept.index(column) for column in wanted])
                 shares *= table.reshape([self.sizes[c] if c in kept else 1 for c in columns])
+        shares *= self.joint(columns)
         return np.asarray(shares / shares.sum())
 
     def joint(self, columns: Sequence[int], parts: Sequence[Part] | None = None) -> Mask:
@@ -467,6 +528,11 @@ class Rules:
         table = np.ones([self.sizes[column] for column in columns], dtype=np.bool_)
         for part in within if parts is None else parts:
             table &= part.allows([axes[columns.index(column)] for column in part.columns])
+        if parts is None and self.orders is not None:
+            # Each pair of columns may be in order where all of them together cannot.
+            ordered = [column for column in columns if column in self.orders.ladders]
+            if len(ordered) > 2:
+                table &= self.orders.can_be({c: axes[columns.index(c)] for c in ordered})
         return table
 
     @cached_property
@@ -482,24 +548,74 @@ class Rules:
         return row
 
     def _settle(self, row: Codes, left: list[int], done: list[int], tries: list[int]) -> bool:
-        """Settle the codes of some columns of a row, one after the other."""
-        if not left:
-            # Columns of other components are settled by themselves.
-            return self.orders is None or bool(self.orders.allows(row[:, None], done)[0])
-        column, known = left[0], {*done, left[0]}
-        codes = np.arange(self.sizes[column])
-        legal = np.ones(len(codes), dtype=np.bool_)
-        for part in self.parts:
-            if column in part.columns and set(part.columns) <= known:
-                legal &= part.allows([codes if c == column else row[c] for c in part.columns])
-        for code in np.flatnonzero(legal):
+        """Settle the codes of columns that hang together, those with the fewest codes left first.
+
+        After each code, all codes are left out that no constraint by itself allows any more.
+        """
+        edges = () if self.orders is None else self.orders.edges
+        # In an order, the columns of smaller values first: they leave room for the others.
+        rank = {c: place for place, c in enumerate(c for edge in edges[::-1] for c in edge[1::-1])}
+        left = sorted(left, key=lambda c: -rank.get(c, -1))
+        live = self._narrow({c: np.ones(self.sizes[c], dtype=np.bool_) for c in left}, left)
+        # For each settled column: its codes that are still to be tried, and what was live before.
+        stack: list[tuple[int, Iterator[int], dict[int, Mask]]] = []
+        while live is not None or stack:
+            if live is not None:
+                if len(done) == len(left):
+                    return True
+                settled = set(done)
+                counts = {c: np.count_nonzero(live[c]) for c in left if c not in settled}
+                column = min(counts, key=counts.__getitem__)
+                codes = self._within_orders(row, done, column, np.flatnonzero(live[column]))
+                # Long orders take longer to look at.
+                tries[0] -= len(edges) // 100
+                done.append(column)
+                stack.append((column, iter(codes.tolist()), live))
+            column, to_try, before = stack[-1]
+            code = next(to_try, None)
+            if code is None:
+                done.pop()
+                stack.pop()
+                live = None
+                continue
             tries[0] -= 1
-            row[column] = code
             if tries[0] < 0:
                 return False
-            if self._settle(row, left[1:], [*done, column], tries):
-                return True
+            row[column] = code
+            live = self._narrow({**before, column: np.arange(self.sizes[column]) == code}, [column])
         return False
+
+    def _narrow(self, live: Mapping[int, Mask], changed: Sequence[int]) -> dict[int, Mask] | None:
+        """Return the codes that can still occur; `None` if a column has none."""
+        live, waiting = dict(live), dict.fromkeys(changed)
+        while waiting:
+            column = next(iter(waiting))
+            del waiting[column]
+            for part in self._parts_of[column]:
+                found = part.support([live[c] for c in part.columns])
+                for c, codes in zip(part.columns, found, strict=True):
+                    if not codes.any():
+                        return None
+                    if codes is not live[c] and not np.array_equal(codes, live[c]):
+                        live[c] = codes
+                        waiting[c] = None
+        return live
+
+    @cached_property
+    def _parts_of(self) -> dict[int, list[Part]]:
+        """The constraints of each column."""
+        found: dict[int, list[Part]] = {}
+        for part in self.parts:
+            for column in part.columns:
+                found.setdefault(column, []).append(part)
+        return found
+
+    def _within_orders(self, row: Codes, done: Sequence[int], column: int, codes: Codes) -> Codes:
+        """Return the codes of a column whose values can be in order with all that are settled."""
+        if self.orders is None or column not in self.orders.ladders or not self.orders.within_bins:
+            return codes
+        rows = {c: row[c, None] for c in done if c in self.orders.ladders} | {column: codes}
+        return codes[self.orders.can_be(rows)]
 
     def without_followers(self, stay: Sequence[int] = ()) -> tuple[Rules, Followers] | None:
         """Return the constraints of the columns that remain once others follow from them.
@@ -567,6 +683,14 @@ def _merge_axes(part: Part, columns: Sequence[int]) -> list[Part]:
     if len(set(columns)) == len(columns):
         return [replace(part, columns=tuple(columns))]  # type: ignore[type-var]
     distinct = tuple(dict.fromkeys(columns))
+    if isinstance(part, Forbidden):
+        # Stays a product, however many combinations there are.
+        masks = zip(columns, part.inside, strict=True)
+        inside = {column: np.ones(1, dtype=np.bool_) for column in distinct}
+        for column, mask in masks:
+            inside[column] = inside[column] & mask
+        never = not all(mask.any() for mask in inside.values())
+        return [] if never else [Forbidden(distinct, tuple(inside.values()))]
     sizes = [part.sizes[columns.index(column)] for column in distinct]
     axes = dict(zip(distinct, np.ix_(*map(np.arange, sizes)), strict=True))
     table = part.allows([axes[column] for column in columns])

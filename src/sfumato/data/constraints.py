@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.allowed import MOST_CELLS, Allowed, Forbidden, Orders, Part, Rules
-from sfumato.engines.coding import Coding, Numbers
+from sfumato.data.allowed import MOST_CELLS, MOST_TRIES, Allowed, Forbidden, Orders, Part, Rules
+from sfumato.engines.coding import OTHER, Coding, Numbers
 from sfumato.engines.coding.base import read_number
 from sfumato.engines.coding.ranges import EPOCH
 from sfumato.engines.coding.steps import SECOND
 from sfumato.engines.intake import RowCheck
-from sfumato.noise.exact import briefly
+from sfumato.noise.exact import briefly, exact
 from sfumato.privacy.arguments import suggest
 from sfumato.privacy.parameters import OneOf
 
@@ -43,9 +43,13 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 
+#: A condition in words names so many values.
+MOST_NAMED = 5
 MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
 #: How a condition names its bounds: at least, more than, at most, less than.
 BOUNDS = {"from": "from", "above": "above", "to": "up to", "below": "below"}
+#: The most columns of an order, constraints of a schema, and combinations or pairs of all of them.
+MOST_IN_ORDER, MOST_CONSTRAINTS, MOST_PARTS = 64, 1000, 10_000
 
 
 def find_column(columns: Sequence[Column], name: Any) -> int:
@@ -103,8 +107,10 @@ class Condition:
         """Return the condition on a column in words."""
         if self.bounds:
             return f"{name} {' and '.join(f'{BOUNDS[key]} {end}' for key, end in self.bounds)}"
-        listed = " or ".join(_name_of(value) for value in self.values)
-        return f"{name} {'other than' if self.excluded else '='} {listed}"
+        shown = [_name_of(value) for value in self.values[:MOST_NAMED]]
+        if len(self.values) > MOST_NAMED:
+            shown.append(f"{len(self.values) - MOST_NAMED:,} more")
+        return f"{name} {'other than' if self.excluded else '='} {' or '.join(shown)}"
 
     def select(self, column: Column) -> Mask:
         """Return which codes of a column meet the condition."""
@@ -118,8 +124,10 @@ class Condition:
         except ValueError as failure:
             raise ValueError(f"column {column.name!r}: {failure}") from None
         if self.excluded:
-            chosen[: coding.proper] = ~chosen[: coding.proper]
-            chosen[coding.proper :] = False
+            # A value that was not declared is another one; a missing value is none.
+            there = np.ones(coding.size, dtype=np.bool_)
+            there[coding.proper :] = [label == OTHER for label in coding.reserved_labels]
+            chosen = there & ~chosen
         return chosen
 
 
@@ -177,11 +185,13 @@ def _select_between(coding: Coding, bounds: tuple[tuple[str, Any], ...]) -> Mask
         elif isinstance(coding, Numbers):
             edges, bound = np.array(coding.edges), float(_read_end("number", end))
             lower, upper = edges[:-1], edges[1:]
+            # The last bin holds its upper end.
+            reached = (upper == bound) & (np.arange(len(upper)) == len(upper) - 1)
             within, near = {
-                "from": (lower >= bound, upper > bound),
+                "from": (lower >= bound, (upper > bound) | reached),
                 "above": (lower > bound, upper > bound),
                 "to": (upper <= bound, lower <= bound),
-                "below": (upper <= bound, lower < bound),
+                "below": ((upper <= bound) & ~reached, lower < bound),
             }[key]
         else:
             raise ValueError(f"{key} needs a column of numbers or dates, with bounds below 2**53")
@@ -207,8 +217,8 @@ def _read_end(scale: str, value: Any) -> Fraction:
             plain = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             return Fraction((plain - MIDNIGHT) // timedelta(microseconds=1), SECOND)
         # Keys of tables are texts.
-        return Fraction(value) if isinstance(value, str) else read_number("a bound", value)
-    except (TypeError, ValueError, ZeroDivisionError):
+        return read_number("a bound", exact(value) if isinstance(value, str) else value)
+    except (TypeError, ValueError):
         raise ValueError(f"a bound must be a {scale}; got {briefly(value)}") from None
 
 
@@ -398,6 +408,11 @@ def read_constraints(documents: Any) -> tuple[Constraint, ...]:
             "constraints must be a list of tables, each begun with [[constraints]] in a file; got "
             f"{briefly(documents)}"
         )
+    if len(documents) > MOST_CONSTRAINTS:
+        raise ValueError(
+            f"at most {MOST_CONSTRAINTS:,} constraints are allowed; got {len(documents):,}; join "
+            "impossible combinations that differ in the values of one column"
+        )
     found = []
     for number, document in enumerate(documents, start=1):
         try:
@@ -445,9 +460,14 @@ def _read_constraint(document: Any) -> Constraint:
                 "order must be a list of two or more different columns, the smaller first, and "
                 "strict true or false"
             )
+        if len(body) > MOST_IN_ORDER:
+            raise ValueError(
+                f"an order may have at most {MOST_IN_ORDER} columns; got {len(body):,}; declare "
+                "several orders, each beginning with the last column of the one before"
+            )
         return Ordered(columns=tuple(map(str, body)), strict=strict, **options)
-    if not isinstance(body, Mapping) or not body:
-        raise ValueError(f"{form} must be a table with columns as keys")
+    if not isinstance(body, Mapping) or not body or not all(isinstance(n, str) for n in body):
+        raise ValueError(f"{form} must be a table with columns as keys, which are texts")
     if form == "impossible":
         # Documents are written with sorted keys, and read again they must say the same.
         conditions = tuple((name, Condition.read(body[name])) for name in sorted(body))
@@ -465,16 +485,17 @@ def _read_determined(document: Mapping[str, Any], options: dict[str, Any]) -> De
         )
     if not isinstance(given, Mapping) or not given:
         raise ValueError("map and groups must be tables with values as keys")
-    named = sorted((_name_of(_read_value(key)), one) for key, one in given.items())
+    values = {_name_of(_read_value(key)): one for key, one in given.items()}
+    if len(values) < len(given):
+        raise ValueError("map and groups must have each value once as a key; got one twice")
+    named = [(name, values[name]) for name in sorted(values)]
     if pairs is None:
         entries = tuple((name, Condition.read(one)) for name, one in named)
     else:
         entries = tuple((_read_value(one), Condition((name,))) for name, one in named)
     ((source, target),) = document["determines"].items()
     listed = pairs is not None
-    return Determined(
-        source=str(source), target=str(target), groups=entries, listed=listed, **options
-    )
+    return Determined(source=source, target=str(target), groups=entries, listed=listed, **options)
 
 
 def compile_rules(columns: Sequence[Column], constraints: Sequence[Constraint]) -> Rules:
@@ -497,6 +518,11 @@ def compile_rules(columns: Sequence[Column], constraints: Sequence[Constraint]) 
                         "column in a constraint"
                     )
             parts += constraint.parts(columns)
+            if len(parts) > MOST_PARTS:
+                raise ValueError(
+                    f"all constraints to this one have more than {MOST_PARTS:,} combinations and "
+                    "pairs of columns in order; declare orders of fewer columns"
+                )
         except ValueError as failure:
             raise ValueError(f"constraint {number}: {failure}") from None
     orders = Orders.of(_pairs_in_order(constraints, columns), columns)
@@ -507,7 +533,10 @@ def compile_rules(columns: Sequence[Column], constraints: Sequence[Constraint]) 
         _find_followers(columns, constraints, orders.ladders),
     )
     if rules.example is None:
-        raise ValueError("the constraints contradict each other: no row can satisfy all")
+        raise ValueError(
+            "no row that satisfies all constraints was found: they contradict each other, or are "
+            f"too many for a search of {MOST_TRIES:,} steps; remove or change some"
+        )
     return rules
 
 

@@ -161,6 +161,9 @@ class LegalModel:
         """Whether the model inside gives no weight to what is forbidden."""
         if any(part.cells > MOST_CELLS for part in self.rules.parts):
             return False
+        if self.rules.orders is not None and len(self.rules.orders.edges) > 1:
+            # Pairs of columns may be in order where all of them together cannot.
+            return False
         try:
             return not any(
                 self.inside.marginal(part.columns)[~part.mask()].any() for part in self.rules.parts
