@@ -286,7 +286,7 @@ class LinearRegression(LinearMethod):
 
     def _judge_loss(self, public: TablePublic, loss: Loss) -> float:
         """Return how good the best way to fit within a loss is on synthetic tables."""
-        about = public.rows if public.rows is not None else public.rows_about
+        about = _rows_about(public)
         limit, design = record_limit(loss, public)[0], self.design(public)
         arm = self._arm(public, design, limit)
         return self._found(
@@ -320,7 +320,7 @@ class LinearRegression(LinearMethod):
         Those that would be found are: found scales suit all tables, declared ones those that fill
         their declared ranges. Where the target's would perhaps not be found, synthetic tables tell.
         """
-        about = public.rows if public.rows is not None else public.rows_about
+        about = _rows_about(public)
         features = self._features(public, design, limit)
         if self.response != "auto" or about is None:
             return "paid" if self.response == "auto" else self.response, features
@@ -334,7 +334,7 @@ class LinearRegression(LinearMethod):
 
     def _features(self, public: TablePublic, design: Design, limit: Loss) -> str:
         """Return whether the scales of features are paid for: where they and tails can be told."""
-        about = public.rows if public.rows is not None else public.rows_about
+        about = _rows_about(public)
         relation, many = record_limit(limit, public)[1], int(numeric(public, design).sum())
         if self.features != "auto" or not many or about is None:
             return "declared" if self.features == "auto" else self.features
@@ -345,14 +345,11 @@ class LinearRegression(LinearMethod):
 
     def _tails(self, public: TablePublic, features: str, limit: Loss) -> bool:
         """Return whether tails are paid for: where noise would not hide the target's. Public."""
-        about = public.rows if public.rows is not None else public.rows_about
+        about = _rows_about(public)
         if about is None or features == "paid":
             return True
-        slice_of_tails, relation = (
-            limit.share(SHARES[RESPONSE_TAILS]),
-            record_limit(limit, public)[1],
-        )
-        return _hidden(slice_of_tails, relation) <= HIDDEN_RESPONSE * about
+        relation = record_limit(limit, public)[1]
+        return _hidden(limit.share(SHARES[RESPONSE_TAILS]), relation) <= HIDDEN_RESPONSE * about
 
     def _found(
         self,
@@ -454,6 +451,11 @@ class LinearRegression(LinearMethod):
         if self.delta is not None and isinstance(limit, PureDP):
             notes.append("Noise is that of pure ε, which does better here; the delta is not used.")
         return notes
+
+
+def _rows_about(public: TablePublic) -> int | None:
+    """Return the number of rows, or what was declared about it, or nothing. Public."""
+    return public.rows if public.rows is not None else public.rows_about
 
 
 def _hidden(limit: Loss, relation: Relation) -> float:
