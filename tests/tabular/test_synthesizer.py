@@ -3,11 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import sqrt
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import noise
@@ -21,12 +24,13 @@ from sfumato.privacy.program import Ask, DoesNotFollow
 from sfumato.privacy.record import record, replay
 from sfumato.privacy.transcript import Transcript
 from sfumato.tabular import synthesizer
-from sfumato.tabular.allocation import plan_shares
-from sfumato.tabular.candidates import candidate_pool
+from sfumato.tabular.allocation import plan_shares, tolerate_noise
+from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.counting_method import TOTAL
 from sfumato.tabular.growing_model import LARGEST, GrowingModel, one_way_counts
 from sfumato.tabular.one_way import shares_by_size
-from sfumato.tabular.queries import FARTHEST, GRID, Distances
+from sfumato.tabular.queries import FARTHEST, GRID, Dependence, Distances
+from sfumato.tabular.synthesizer import DependenceCount
 from tests.audit.mutants import Leak, geometric
 from tests.method_suite import MethodSuite
 from tests.tabular import tables
@@ -218,6 +222,122 @@ def test_the_number_of_rows_is_asked_for_only_where_it_is_private():
     assert TOTAL not in public
 
 
+def grid_of(values, relation="add_remove"):
+    """Return rows in which every pair of so many values occurs three times, and a table's maker."""
+    codes = list(range(values + 1))
+    schema = sf.Schema.from_dict({"x": codes, "y": codes}, relation=relation)
+    rows = 3 * [(x, y) for x in range(values) for y in range(values)]
+
+    def table(rows):
+        frame = pl.DataFrame(rows, schema={"x": pl.Int64, "y": pl.Int64}, orient="row")
+        return sf.Table(frame, schema)
+
+    return rows, table
+
+
+def dependence_of(table):
+    """Return the exact figure of a table's pairs."""
+    return int(Dependence(Pool(((0, 1),), table.public.sizes)).answer(table)[0])
+
+
+def test_a_row_of_new_values_changes_the_dependence_almost_by_its_bound():
+    rows, table = grid_of(6)
+    apart = dependence_of(table([*rows, (6, 6)])) - dependence_of(table(rows))
+    bound = Dependence(Pool(((0, 1),), (7, 7))).moves
+    assert dependence_of(table(rows)) == 0
+    # 4·n/(n + 1) rows in steps of the grid, rounded down.
+    assert apart == GRID * 4 * 108 // 109
+    assert 0.9 * bound < apart <= bound
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), max_size=12),
+    st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)),
+)
+def test_one_row_changes_the_dependence_by_no_more_than_declared(rows, row):
+    schema = sf.Schema.from_dict({"a": [0, 1, 2], "b": [0, 1, 2], "c": [0, 1]})
+    query = Dependence(Pool(((0, 1), (0, 2), (1, 2)), (3, 3, 2)))
+
+    def figure(rows):
+        types = dict.fromkeys("abc", pl.Int64)
+        table = sf.Table(pl.DataFrame(rows, schema=types, orient="row"), schema)
+        return int(query.answer(table)[0])
+
+    assert abs(figure([*rows, row]) - figure(rows)) <= query.moves
+
+
+def test_dependence_is_exact_where_products_of_counts_exceed_64_bits():
+    counts = np.array([2**31, 0, 1, 2**31], dtype=np.int64)
+    engine = SimpleNamespace(rows=2**32 + 1, count_batch=lambda sets: counts)
+    found = Dependence(Pool(((0, 1),), (2, 2))).answer(SimpleNamespace(counts=engine))
+    n, (a, b, c, d) = 2**32 + 1, (int(value) for value in counts)
+    # In a table of two by two all four cells are equally far from independence.
+    assert int(found[0]) == GRID * 4 * abs(n * a - (a + b) * (a + c)) // n
+    assert b == 0 and d
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_columns_that_depend_more_get_more_tables_and_noise_moves_no_figure_far(relation):
+    assert tolerate_noise(0.2, 0.01) == pytest.approx(1)
+    assert tolerate_noise(0.02, 0.01) < 0.4 < 1 < tolerate_noise(0.6, 0.01) < 2
+    assert tolerate_noise(-5, 0.01) == pytest.approx(sqrt(0.1))
+    assert tolerate_noise(50, 0.01) == pytest.approx(2)
+    assert abs(tolerate_noise(0.8, 2.0) - 1) < 0.02
+    sizes = (9, 9, 9, 9, 9)
+    limit, kind = PureDP(1), Relation(relation)
+    rounds = [
+        plan_shares(sizes, 4_000, limit, kind, tolerance=tolerance)[1].number
+        for tolerance in (0.3, 1.0, 2.0)
+    ]
+    assert rounds[0] < rounds[1] < rounds[2]
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("loss", [PureDP(1), ZCDP("0.1")])
+def test_the_dependence_costs_what_it_takes_and_is_left_out_where_noise_would_hide_it(
+    relation, loss
+):
+    kind, sizes = Relation(relation), (4, 5, 6)
+
+    def planned(rows):
+        return DependenceCount.plan(sizes, rows, loss, kind)
+
+    assert planned(10) is None
+    assert DependenceCount.plan((500, 1), 10**6, loss, kind) is None
+    few, many = planned(1_000 if relation == "add_remove" else 2_000), planned(10**6)
+    assert few is not None and many is not None
+    assert many.share == Fraction(1, 1000) < few.share <= Fraction(30, 1000)
+    assert many.deviation < 0.05 < few.deviation <= 0.25
+    moved = few.query.moves * (1 if relation == "add_remove" else 2)
+    if isinstance(loss, ZCDP):
+        assert few.noise.squared_sensitivity == moved**2
+    else:
+        assert few.noise.sensitivity == moved
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("more", [{}, {"delta": "1/100", "noise": "gaussian"}])
+def test_replay_holds_the_dependence_to_its_bound_and_catches_too_small_a_one(
+    relation, more, monkeypatch
+):
+    rows, table = grid_of(6, relation)
+    if relation == "add_remove":
+        here, there = table([*rows, (6, 6)]), table(rows)
+    else:
+        here, there = table([*rows, (6, 6)]), table([*rows, (0, 0)])
+    method = sf.Synthesizer(epsilon=60, **more)
+
+    def held():
+        with noise.seeded(3):
+            script = record(method, here)
+        changes = script.changes(replay(method, there, script))
+        return {step.label: change.holds for step, change in changes}
+
+    assert all(held().values())
+    monkeypatch.setattr(Dependence, "moves", property(lambda self: GRID // 4))
+    assert not held()["dependence"]
+
+
 def test_what_hangs_together_is_found():
     with noise.seeded(5):
         release = sf.Synthesizer(epsilon=2, rounds=2).release(correlated())
@@ -235,7 +355,8 @@ def test_more_rows_and_more_budget_bring_more_rounds(loss):
     assert rounds(100, "0.1") == 0
     counted = [rounds(rows, "0.1") for rows in (100, 10_000, 50_000, 10**6)]
     assert counted == sorted(counted)
-    assert counted[-1] == 8
+    # As many as columns, at least 8; under Gaussian noise twice as many as columns.
+    assert counted[-1] == (8 if loss is PureDP else 12)
     assert rounds(1_000, 1) > rounds(1_000, "0.1")
 
 
@@ -361,7 +482,14 @@ def test_a_plan_tells_how_many_tables_and_how_much_noise():
     schema = sf.Schema.from_dict({"a": (0, 100, 16), "b": ["x", "y"]}, rows_about=10**6)
     public = TablePublic.of(schema)
     steps = sf.Synthesizer(epsilon=1).plan(public).steps
-    assert [step.what.split()[0] for step in steps] == ["the", "column:", "column:", "which", "1"]
+    assert [step.what.split()[0] for step in steps] == [
+        "the",
+        "how",
+        "column:",
+        "column:",
+        "which",
+        "1",
+    ]
     # Each line is true to what is released; where the number of rows is public, exactly.
     known = sf.Schema.from_dict(
         {"a": (0, 100, 16), "b": ["x", "y"]}, rows_about=1, relation="replace_one"

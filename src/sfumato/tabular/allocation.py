@@ -1,6 +1,7 @@
 """How the default shares its budget: one-way tables first, then rounds, from public figures.
 
-Everything here is arithmetic on declared sizes, the number of rows and noisy one-way counts.
+Everything here is arithmetic on declared sizes, the number of rows, noisy one-way counts and a
+noisy figure of how strongly columns depend on each other.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from sfumato.tabular.coarsening import WORTH_A_CODE
 from sfumato.tabular.counting_method import mean_absolute
 from sfumato.tabular.one_way import shares_by_size
 
-__all__ = ["NO_ROUNDS", "Rounds", "plan_rounds", "plan_shares"]
+__all__ = ["NO_ROUNDS", "Rounds", "plan_rounds", "plan_shares", "tolerate_noise"]
 
 #: The number of codes of each column, for a mean absolute noise on a cell.
 Codes = Callable[[float], NDArray[np.int64]]
 
 #: The share of a round that chooses its table; the rest measures it.
 CHOICE_SHARE = Fraction(15, 100)
+#: The mean distance of pairs of columns from independent ones, in L1 and as a part of the rows, for
+#: which the figures below are meant; the bounds within which another distance counts.
+USUAL_DEPENDENCE = 0.2
+LEAST_DEPENDENCE, MOST_DEPENDENCE = 0.02, 0.8
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06
 #: Bounds of that share where there are rounds; where even the whole budget leaves so many times
@@ -43,8 +48,10 @@ USUAL_COLUMNS = 12
 TREE_NOISE = 0.25
 #: No table is smaller than this many cells when rounds are planned.
 FEWEST_CELLS = 16.0
-#: There are no more rounds than columns, or than this where columns are few; and in any case no
-#: more than this, since they take long and are hardly ever worth it.
+#: There are no more rounds than columns, or than twice as many under Gaussian noise, which grows
+#: more slowly with them; or than this where columns are few; and in any case no more than this,
+#: since they take long and are hardly ever worth it.
+MOST_PER_COLUMN, MOST_PER_COLUMN_GAUSSIAN = 1, 2
 MOST_OF_FEW, MOST_ROUNDS = 8, 128
 #: A table may have so many cells that its noise adds up to this many times the rows.
 LARGEST_NOISE = 6.0
@@ -76,6 +83,26 @@ class Rounds:
 NO_ROUNDS = Rounds(0, Fraction(0), Fraction(0), 0.0, 0.0)
 
 
+def tolerate_noise(dependence: float, deviation: float) -> float:
+    """Return how many times the usual noise tables of several columns are worth.
+
+    Parameters
+    ----------
+    dependence
+        The noisy mean distance of pairs of columns from independent ones, as a part of the rows.
+    deviation
+        The standard deviation of its noise.
+
+    Notes
+    -----
+    Columns that depend on each other strongly lose more without a common table than noise takes
+    away. A figure that is mostly noise is moved towards the usual one.
+    """
+    weight = USUAL_DEPENDENCE**2 / (USUAL_DEPENDENCE**2 + deviation**2)
+    likely = weight * dependence + (1 - weight) * USUAL_DEPENDENCE
+    return sqrt(min(max(likely, LEAST_DEPENDENCE), MOST_DEPENDENCE) / USUAL_DEPENDENCE)
+
+
 def plan_shares(
     sizes: Sequence[int],
     rows: float,
@@ -83,6 +110,7 @@ def plan_shares(
     relation: Relation,
     fixed: int | None = None,
     fewest: int = 0,
+    tolerance: float = 1.0,
 ) -> tuple[Fraction, Rounds]:
     """Return the share of one-way tables, and what the rest is expected to be spent on.
 
@@ -98,6 +126,8 @@ def plan_shares(
         The number of rounds, if it is asked for.
     fewest
         The fewest rounds.
+    tolerance
+        How many times the usual noise tables of several columns are worth.
 
     Notes
     -----
@@ -115,13 +145,14 @@ def plan_shares(
         for size, share in zip(useful, shares, strict=True)
     ]
     off = float(np.mean([noise / (1 + noise) for noise in noises]))
-    if off > ALL_ONE_WAY * ONE_WAY_NOISE and fixed is None and not fewest:
+    noise = ONE_WAY_NOISE * tolerance
+    if off > ALL_ONE_WAY * noise and fixed is None and not fewest:
         return Fraction(1), NO_ROUNDS
     # Half the noise takes twice the share under pure epsilon, four times the share under zCDP.
-    wanted = (off / ONE_WAY_NOISE) ** (2 if gaussian else 1)
+    wanted = (off / noise) ** (2 if gaussian else 1)
     share = Fraction(round(1000 * min(max(wanted, LEAST_ONE_WAY), MOST_ONE_WAY)), 1000)
     return share, plan_rounds(
-        _most_codes(sizes, rows), rows, limit, relation, 1 - share, fixed, fewest
+        _most_codes(sizes, rows), rows, limit, relation, 1 - share, fixed, fewest, tolerance
     )
 
 
@@ -133,6 +164,7 @@ def plan_rounds(
     left: Fraction,
     fixed: int | None = None,
     fewest: int = 0,
+    tolerance: float = 1.0,
 ) -> Rounds:
     """Return how many further tables are measured, and how large they may be.
 
@@ -150,8 +182,10 @@ def plan_rounds(
         The number of rounds, if it is asked for.
     fewest
         The fewest rounds.
+    tolerance
+        How many times the usual noise they are worth.
     """
-    number = max(_worthwhile(codes, rows, limit, relation, left), fewest)
+    number = max(_worthwhile(codes, rows, limit, relation, left, tolerance), fewest)
     if fixed is not None:
         number = fixed
     if number == 0:
@@ -170,7 +204,14 @@ def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
     return mean_absolute(count_noise((1,), limit.share(share), relation))
 
 
-def _worthwhile(codes: Codes, rows: float, limit: Loss, relation: Relation, left: Fraction) -> int:
+def _worthwhile(
+    codes: Codes,
+    rows: float,
+    limit: Loss,
+    relation: Relation,
+    left: Fraction,
+    tolerance: float,
+) -> int:
     """Return how many rounds are worth their noise.
 
     What a model leaves unexplained falls about as d/R with the numbers d of columns and R of
@@ -184,15 +225,17 @@ def _worthwhile(codes: Codes, rows: float, limit: Loss, relation: Relation, left
         return _typical_cells(codes(spread), spread, rows) * spread / rows
 
     columns = codes(0.0).size
-    worth = WORTH_GAUSSIAN if isinstance(limit, ZCDP) else WORTH
-    worth *= max(columns / USUAL_COLUMNS, 1.0)
-    most = min(max(columns, MOST_OF_FEW), comb(columns, 2), MOST_ROUNDS)
+    worth, most = WORTH, MOST_PER_COLUMN
+    if isinstance(limit, ZCDP):
+        worth, most = WORTH_GAUSSIAN, MOST_PER_COLUMN_GAUSSIAN
+    worth *= tolerance * max(columns / USUAL_COLUMNS, 1.0)
+    most = min(max(most * columns, MOST_OF_FEW), comb(columns, 2), MOST_ROUNDS)
     if most == 0:
         return 0
     numbers = range(1, most + 1)
     least = next((number - 1 for number in numbers if number * noise(number) > worth), most)
     tree = min(columns - 1, most)
-    return max(least, tree if noise(tree) <= TREE_NOISE else 1)
+    return max(least, tree if noise(tree) <= TREE_NOISE * tolerance else 1)
 
 
 def _typical_cells(sizes: NDArray[np.int64], spread: float, rows: float) -> float:

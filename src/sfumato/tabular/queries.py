@@ -31,6 +31,7 @@ __all__ = [
     "CodeCounts",
     "CodeNodes",
     "CutScores",
+    "Dependence",
     "Distances",
     "Labelled",
     "NodeScores",
@@ -48,6 +49,8 @@ Integers64 = NDArray[np.int64]
 GRID = 16
 #: Distances beyond this, in steps of the grid, are cut to it: no fit is so wrong.
 FARTHEST = 2**50
+#: Products of two counts are exact in 64 bits up to so many rows.
+MOST_ROWS_IN_64_BITS = 2**30
 #: Tables of candidates of a network are scored in batches of so many cells.
 BATCH = 2**23
 #: Scores that are held at once while mistakes are counted.
@@ -97,6 +100,41 @@ class Distances(Query):
         apart = distances(counts, GRID, self.expected(), self.pool.starts)[self.offered]
         apart = np.minimum(apart, FARTHEST)
         return np.asarray(self.weights * (apart - self.handicap), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence(Query):
+    """How far pairs of columns are from independent, all together, as an array of one number.
+
+    With r and c the row and column totals of a pair's counts T of n rows, it is the sum over the
+    pairs of Σ|T − r·c/n|, in steps of the grid and rounded down.
+
+    Parameters
+    ----------
+    pairs
+        The pairs.
+    """
+
+    pairs: Pool
+
+    @property
+    def moves(self) -> int:
+        """By how much one added or removed row changes it at most (docs/proofs/synthesizer.md)."""
+        return 4 * GRID * len(self.pairs.sets) + 1
+
+    def answer(self, data: Counted) -> Integers64:
+        """Return the sum."""
+        rows = data.counts.rows
+        counts = data.counts.count_batch(self.pairs.sets)
+        exact: Any = np.int64 if rows <= MOST_ROWS_IN_64_BITS else object
+        total = 0
+        for number, (first, second) in enumerate(self.pairs.sets):
+            low, high = self.pairs.starts[number : number + 2]
+            shape = self.pairs.sizes[first], self.pairs.sizes[second]
+            table = counts[low:high].reshape(shape).astype(exact)
+            apart = rows * table - np.multiply.outer(table.sum(axis=1), table.sum(axis=0))
+            total += int(np.abs(apart).sum())
+        return np.asarray([GRID * total // max(rows, 1)], dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from sfumato.tabular.synthetic import SyntheticTable
 
 __all__ = [
     "choices_step",
+    "dependence_step",
     "held_error",
     "one_way_steps",
     "round_plan",
@@ -70,6 +71,20 @@ def rows_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanSt
         loss=method.counted_loss(public).share(share),
         noise=f"± {noise.standard_deviation:,.4g} (1 s.d.)",
         error=f"± {off:,.4g}",
+        figures={"margin": off},
+    )
+
+
+def dependence_step(
+    method: Synthetic, public: TablePublic, share: Fraction, deviation: float
+) -> PlanStep:
+    """Return the line about how strongly columns depend on each other."""
+    off = 2 * deviation
+    return PlanStep(
+        what="how strongly columns depend on each other, to size the tables",
+        loss=method.counted_loss(public).share(share),
+        noise=f"± {100 * deviation:,.2g} % of the rows (1 s.d.)",
+        error=f"± {100 * off:,.2g} % of the rows",
         figures={"margin": off},
     )
 

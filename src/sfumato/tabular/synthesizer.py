@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import View, see_through
-from sfumato.mechanisms.count_noise import count_noise
+from sfumato.mechanisms.count_noise import CountNoise, count_noise
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, PureDP
 from sfumato.privacy.loss_check import record_limit
 from sfumato.privacy.parameters import Name, NameSets, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan
-from sfumato.privacy.program import FINISH, Program
+from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
-from sfumato.tabular.allocation import Rounds, plan_rounds, plan_shares
+from sfumato.tabular.allocation import Rounds, plan_rounds, plan_shares, tolerate_noise
 from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.coarsening import Coarsening
 from sfumato.tabular.counting_method import mean_absolute, rows_about
 from sfumato.tabular.growing_model import GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
+from sfumato.tabular.queries import GRID, Dependence
 from sfumato.tabular.round_plan import (
     choices_step,
+    dependence_step,
     one_way_steps,
     round_plan,
     rounds_step,
@@ -41,6 +44,13 @@ __all__ = ["Synthesizer"]
 
 #: What the number of rows costs where it is private: it only steers how many tables are measured.
 ROWS_SHARE = Fraction(1, 100)
+#: How strongly columns depend on each other costs as many thousandths of the budget as it takes to
+#: tell it to this part of the rows, and at most so many; beyond that noise it is not asked for.
+DEPENDENCE_NOISE, MOST_THOUSANDTHS, USELESS_NOISE = 0.05, 30, 0.25
+#: The most cells of a pair whose dependence is looked at.
+MOST_DEPENDENCE_CELLS = 2**16
+#: The name of that figure in a transcript.
+DEPENDENCE = "dependence"
 #: More sets, pairs of columns or cells than this are not compared with the data in one round.
 MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
 #: The most cells of the model.
@@ -52,13 +62,83 @@ TARGET_WEIGHT = 2
 #: What a plan says of rounds whose number nobody fixed.
 ESTIMATED = (
     "The number of tables of several columns, and so their noise, follows from the noisy counts of "
-    "the columns; these lines are estimates."
+    "the columns and from how strongly they depend on each other; these lines are estimates."
 )
 
 
 def _counts_rows(public: TablePublic) -> bool:
     """Tell whether the number of rows is private and steers something."""
     return public.rows is None and len(columns_to_count(public.sizes)) > 1
+
+
+@dataclass(frozen=True)
+class DependenceCount:
+    """How strongly columns depend on each other, as it is measured.
+
+    Parameters
+    ----------
+    query
+        What is measured.
+    share
+        Its share of the budget.
+    noise
+        Its noise.
+    unit
+        What a distance of all rows, in the mean over the pairs, comes to.
+    """
+
+    query: Dependence
+    share: Fraction
+    noise: CountNoise
+    unit: float
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of its noise, as a part of the rows."""
+        return self.noise.standard_deviation / self.unit
+
+    @classmethod
+    def plan(
+        cls, sizes: tuple[int, ...], rows: float, limit: Loss, relation: Relation
+    ) -> DependenceCount | None:
+        """Return how it is measured, or nothing where noise would hide it.
+
+        Parameters
+        ----------
+        sizes
+            The declared size of each column.
+        rows
+            The number of rows, public or noisy.
+        limit, relation
+            The loss for one record, and what a neighbour is.
+        """
+        pairs = candidate_pool(
+            sizes,
+            min(rows, MOST_DEPENDENCE_CELLS),
+            most_sets=MOST_PAIRS,
+            most_cells=MOST_POOL_CELLS,
+            ways=2,
+        )
+        query, unit = Dependence(pairs), GRID * len(pairs.sets) * rows
+        if not pairs.sets:
+            return None
+        # A replaced row moves the one number twice.
+        largest = query.moves * (2 if relation is Relation.REPLACE_ONE else 1)
+        for thousandths in range(1, MOST_THOUSANDTHS + 1):
+            share = Fraction(thousandths, 1000)
+            noise = count_noise(
+                (1,), limit.share(share), relation, moves=query.moves, largest=largest
+            )
+            found = cls(query, share, noise, unit)
+            if found.deviation <= DEPENDENCE_NOISE:
+                break
+        return found if found.deviation <= USELESS_NOISE else None
+
+    def measure(self, budget: Budget, limit: Loss) -> Program[float]:
+        """Ask for it, and return how many times the usual noise further tables are worth."""
+        part = budget.take(limit.share(self.share), DEPENDENCE)
+        answer = yield Ask(part, self.noise, self.query, DEPENDENCE)
+        return tolerate_noise(float(answer[0]) / self.unit, self.deviation)
 
 
 def _offer(sizes: tuple[int, ...], rounds: Rounds) -> Pool:
@@ -77,7 +157,8 @@ class Synthesizer(BinningMethod):
     Every one-way marginal is measured. Then, in rounds, the marginal with the largest model error
     is chosen privately and measured, and a graphical model is fitted to all measurements. In these
     marginals rare values share a code. The number of rounds and the size of their tables depend on
-    the number of rows, the declared columns, the measured columns and the budget.
+    the number of rows, the declared columns, the measured columns, a noisy figure of how strongly
+    columns depend on each other, and the budget.
 
     Parameters
     ----------
@@ -114,7 +195,8 @@ class Synthesizer(BinningMethod):
     -----
     Privacy: the score of a combination is the L1 distance of its counts from public figures, which
     one record changes by at most 1 (2 under replace-one); in a measured table one record changes
-    one cell by 1; shares of choices and tables add up to the budget (docs/proofs/synthesizer.md).
+    one cell by 1; it changes the distance of a pair from independence by less than 4; all shares
+    add up to the budget (docs/proofs/synthesizer.md).
     """
 
     proof: ClassVar[str] = "synthesizer.md"
@@ -142,6 +224,12 @@ class Synthesizer(BinningMethod):
             spreads.append(mean_absolute(count_noise((1,), limit.share(part), relation)))
         return losses[int(np.argmin(spreads))]
 
+    def _dependence(self, public: TablePublic, rows: float) -> DependenceCount | None:
+        """Return how dependence is measured, where it decides the number of rounds."""
+        if self.rounds is not None:
+            return None
+        return DependenceCount.plan(public.sizes, rows, *self.record_budget(public))
+
     def _focus_sets(self, public: TablePublic) -> list[tuple[int, ...]]:
         """Return the tables that are measured in any case."""
         sets = [tuple(sorted(public.schema.indices(names))) for names in self.focus or ()]
@@ -156,8 +244,18 @@ class Synthesizer(BinningMethod):
             yield from growing.measure(budget, [growing.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
         columns, focus = columns_to_count(public.sizes), self._focus_sets(public)
+        tolerance, dependence = 1.0, self._dependence(public, growing.total)
+        if dependence is not None:
+            tolerance = yield from dependence.measure(budget, limit)
+            left -= dependence.share
         share, rounds = plan_shares(
-            public.sizes, growing.total, limit.share(left), relation, self.rounds, len(focus)
+            public.sizes,
+            growing.total,
+            limit.share(left),
+            relation,
+            self.rounds,
+            len(focus),
+            tolerance,
         )
         yield from growing.measure(budget, one_way_counts(growing, columns, left * share))
         if share == 1:
@@ -166,7 +264,14 @@ class Synthesizer(BinningMethod):
         rest = left * (1 - share)
         coarsening = Coarsening(growing.one_way())
         rounds = plan_rounds(
-            coarsening.codes, growing.total, limit, relation, rest, self.rounds, len(focus)
+            coarsening.codes,
+            growing.total,
+            limit,
+            relation,
+            rest,
+            self.rounds,
+            len(focus),
+            tolerance,
         )
         if not focus and np.count_nonzero(coarsening.codes(rounds.spread) > 1) < 2:
             # Nothing is left to join: columns are measured a second time.
@@ -266,6 +371,10 @@ class Synthesizer(BinningMethod):
         if len(columns) > 1 and about is None:
             steps.append(unknown_step(self, public, left))
         else:
+            dependence = self._dependence(public, float(about or 1))
+            if dependence is not None:
+                steps.append(dependence_step(self, public, dependence.share, dependence.deviation))
+                left -= dependence.share
             share, rounds = plan_shares(
                 public.sizes, float(about or 1), limit.share(left), relation, self.rounds, focus
             )
