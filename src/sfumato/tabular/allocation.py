@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, inf, sqrt
+from math import comb, inf, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,14 @@ from sfumato.tabular.coarsening import WORTH_A_CODE
 from sfumato.tabular.counting_method import mean_absolute
 from sfumato.tabular.one_way import shares_by_size
 
-__all__ = ["NO_ROUNDS", "Rounds", "plan_rounds", "plan_shares", "tolerate_noise"]
+__all__ = [
+    "MOST_MODEL_CELLS",
+    "NO_ROUNDS",
+    "Rounds",
+    "plan_rounds",
+    "plan_shares",
+    "tolerate_noise",
+]
 
 #: The number of codes of each column, for a mean absolute noise on a cell.
 Codes = Callable[[float], NDArray[np.int64]]
@@ -32,6 +39,8 @@ CHOICE_SHARE = Fraction(15, 100)
 #: which the figures below are meant; the bounds within which another distance counts.
 USUAL_DEPENDENCE = 0.2
 LEAST_DEPENDENCE, MOST_DEPENDENCE = 0.02, 0.8
+#: How many times the usual noise tables of several columns are worth at most.
+MOST_TOLERANCE = sqrt(MOST_DEPENDENCE / USUAL_DEPENDENCE)
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06
 #: Bounds of that share where there are rounds; where even the whole budget leaves so many times
@@ -53,6 +62,11 @@ FEWEST_CELLS = 16.0
 #: since they take long and are hardly ever worth it.
 MOST_PER_COLUMN, MOST_PER_COLUMN_GAUSSIAN = 1, 2
 MOST_OF_FEW, MOST_ROUNDS = 8, 128
+#: One table of all columns replaces the rounds where it leaves at most this many times the squared
+#: noise on a typical pair; it has no other error.
+JOINT_WORTH = 2.0
+#: The most cells of the model.
+MOST_MODEL_CELLS = 2**19
 #: A table may have so many cells that its noise adds up to this many times the rows.
 LARGEST_NOISE = 6.0
 
@@ -71,6 +85,8 @@ class Rounds:
         The most cells of a table.
     spread
         The mean absolute noise on a cell of such a table.
+    joint
+        Whether the only table is that of all columns, which is not chosen.
     """
 
     number: int
@@ -78,6 +94,7 @@ class Rounds:
     table: Fraction
     cells: float
     spread: float
+    joint: bool = False
 
 
 NO_ROUNDS = Rounds(0, Fraction(0), Fraction(0), 0.0, 0.0)
@@ -190,6 +207,11 @@ def plan_rounds(
         number = fixed
     if number == 0:
         return NO_ROUNDS
+    if fixed is None and not fewest:
+        spread = _spread(limit, relation, left)
+        if _joint_is_better(codes(spread), spread, rows, _slowdown(limit, number)):
+            cells = prod(codes(spread).tolist())
+            return Rounds(1, Fraction(0), left, float(cells), spread, joint=True)
     each = left / number
     table = each * (1 - CHOICE_SHARE)
     spread = _spread(limit, relation, table)
@@ -197,6 +219,22 @@ def plan_rounds(
     # The smallest pair is always worth a look where rounds were asked for.
     cells = max(LARGEST_NOISE * rows / spread, float(useful[useful > 1][:2].prod()))
     return Rounds(number, each * CHOICE_SHARE, table, cells, spread)
+
+
+def _slowdown(limit: Loss, number: int) -> int:
+    """Return by which factor the variance of noise grows if so many tables share a budget."""
+    return number if isinstance(limit, ZCDP) else number**2
+
+
+def _joint_is_better(sizes: NDArray[np.int64], spread: float, rows: float, slowdown: int) -> bool:
+    """Tell whether one table of all columns is better than several of some.
+
+    A pair of m cells adds up C/m cells of a table of C. Its noise then has the variance C/m in each
+    cell, against R² (R under zCDP) where R tables share the budget.
+    """
+    cells: int = prod(sizes.tolist())
+    typical = _typical_cells(sizes, spread, rows)
+    return cells <= min(JOINT_WORTH * typical * slowdown, MOST_MODEL_CELLS)
 
 
 def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:

@@ -152,7 +152,8 @@ def rounds_step(
         shares = " / ".join(f"{float(f'{100 * value:.2g}'):g}" for value in held)
         error += f"; about {shares} % of rows misplaced in typical 1- / 2- / 3-way tables"
     return PlanStep(
-        what=f"{rounds} tables of up to {round(cells):,} cells each",
+        what=f"{rounds} table{'s' * (rounds > 1)} of up to {round(cells):,} cells"
+        + " each" * (rounds > 1),
         loss=method.counted_loss(public).share(share),
         noise=f"each cell ± {noise.standard_deviation:,.4g} (1 s.d.)",
         error=error,

@@ -21,7 +21,14 @@ from sfumato.privacy.parameters import Name, NameSets, OneOf, OrNone, Whole, par
 from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
-from sfumato.tabular.allocation import Rounds, plan_rounds, plan_shares, tolerate_noise
+from sfumato.tabular.allocation import (
+    MOST_MODEL_CELLS,
+    MOST_TOLERANCE,
+    Rounds,
+    plan_rounds,
+    plan_shares,
+    tolerate_noise,
+)
 from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.coarsening import Coarsening
@@ -53,8 +60,6 @@ MOST_DEPENDENCE_CELLS = 2**16
 DEPENDENCE = "dependence"
 #: More sets, pairs of columns or cells than this are not compared with the data in one round.
 MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
-#: The most cells of the model.
-MOST_MODEL_CELLS = 2**19
 #: What a column is called that is measured a second time.
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
@@ -155,7 +160,8 @@ class Synthesizer(BinningMethod):
     """Release a synthetic table from adaptively chosen marginals; the recommended method.
 
     Every one-way marginal is measured. Then, in rounds, the marginal with the largest model error
-    is chosen privately and measured, and a graphical model is fitted to all measurements. In these
+    is chosen privately and measured, and a graphical model is fitted to all measurements. Where
+    columns are few, one marginal of all of them may take the place of the rounds. In these
     marginals rare values share a code. The number of rounds and the size of their tables depend on
     the number of rows, the declared columns, the measured columns, a noisy figure of how strongly
     columns depend on each other, and the budget.
@@ -224,11 +230,19 @@ class Synthesizer(BinningMethod):
             spreads.append(mean_absolute(count_noise((1,), limit.share(part), relation)))
         return losses[int(np.argmin(spreads))]
 
-    def _dependence(self, public: TablePublic, rows: float) -> DependenceCount | None:
+    def _dependence(
+        self, public: TablePublic, rows: float, left: Fraction
+    ) -> DependenceCount | None:
         """Return how dependence is measured, where it decides the number of rounds."""
         if self.rounds is not None:
             return None
-        return DependenceCount.plan(public.sizes, rows, *self.record_budget(public))
+        limit, relation = self.record_budget(public)
+        focus = len(self._focus_sets(public))
+        share, _ = plan_shares(
+            public.sizes, rows, limit.share(left), relation, None, focus, MOST_TOLERANCE
+        )
+        # Where columns get everything even if they depend on each other most, nothing is decided.
+        return DependenceCount.plan(public.sizes, rows, limit, relation) if share < 1 else None
 
     def _focus_sets(self, public: TablePublic) -> list[tuple[int, ...]]:
         """Return the tables that are measured in any case."""
@@ -244,7 +258,7 @@ class Synthesizer(BinningMethod):
             yield from growing.measure(budget, [growing.count((), ROWS_SHARE)])
             left -= ROWS_SHARE
         columns, focus = columns_to_count(public.sizes), self._focus_sets(public)
-        tolerance, dependence = 1.0, self._dependence(public, growing.total)
+        tolerance, dependence = 1.0, self._dependence(public, growing.total, left)
         if dependence is not None:
             tolerance = yield from dependence.measure(budget, limit)
             left -= dependence.share
@@ -262,7 +276,8 @@ class Synthesizer(BinningMethod):
             yield FINISH
             return growing.release()
         rest = left * (1 - share)
-        coarsening = Coarsening(growing.one_way())
+        masses = growing.one_way()
+        coarsening = Coarsening(masses)
         rounds = plan_rounds(
             coarsening.codes,
             growing.total,
@@ -273,11 +288,14 @@ class Synthesizer(BinningMethod):
             len(focus),
             tolerance,
         )
-        if not focus and np.count_nonzero(coarsening.codes(rounds.spread) > 1) < 2:
+        useful = coarsening.codes(rounds.spread) > 1
+        if not focus and np.count_nonzero(useful) < 2:
             # Nothing is left to join: columns are measured a second time.
             yield from growing.measure(budget, one_way_counts(growing, columns, rest, AGAIN))
             yield FINISH
             return growing.release()
+        if rounds.joint:
+            focus = [tuple(sorted(c for c, kept in zip(masses, useful, strict=True) if kept))]
         bins = coarsening.bins(rounds.spread)
         if not bins:
             return (yield from self._run_rounds(growing, budget, rounds, focus))
@@ -371,7 +389,7 @@ class Synthesizer(BinningMethod):
         if len(columns) > 1 and about is None:
             steps.append(unknown_step(self, public, left))
         else:
-            dependence = self._dependence(public, float(about or 1))
+            dependence = self._dependence(public, float(about or 1), left)
             if dependence is not None:
                 steps.append(dependence_step(self, public, dependence.share, dependence.deviation))
                 left -= dependence.share
@@ -384,7 +402,8 @@ class Synthesizer(BinningMethod):
                 many, cells = rounds.number, rounds.cells
                 sets = len(_offer(public.sizes, rounds).sets)
                 choices, tables = many * left * rounds.choice, many * left * rounds.table
-                steps.append(choices_step(self, public, many, choices, sets))
+                if not rounds.joint:
+                    steps.append(choices_step(self, public, many, choices, sets))
                 steps.append(rounds_step(self, public, many, tables, cells))
                 notes += [ESTIMATED] if self.rounds is None else []
         return round_plan(self, public, steps, *notes)
