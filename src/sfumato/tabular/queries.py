@@ -49,6 +49,8 @@ Integers64 = NDArray[np.int64]
 GRID = 16
 #: Distances beyond this, in steps of the grid, are cut to it: no fit is so wrong.
 FARTHEST = 2**50
+#: A dependence beyond this is cut to it: no table is so large.
+MOST_DEPENDENCE = 2**62
 #: Products of two counts are exact in 64 bits up to so many rows.
 MOST_ROWS_IN_64_BITS = 2**30
 #: Tables of candidates of a network are scored in batches of so many cells.
@@ -120,7 +122,7 @@ class Dependence(Query):
     @property
     def moves(self) -> int:
         """By how much one added or removed row changes it at most (docs/proofs/synthesizer.md)."""
-        return 4 * GRID * len(self.pairs.sets) + 1
+        return 4 * GRID * len(self.pairs.sets)
 
     def answer(self, data: Counted) -> Integers64:
         """Return the sum."""
@@ -134,7 +136,7 @@ class Dependence(Query):
             table = counts[low:high].reshape(shape).astype(exact)
             apart = rows * table - np.multiply.outer(table.sum(axis=1), table.sum(axis=0))
             total += int(np.abs(apart).sum())
-        return np.asarray([GRID * total // max(rows, 1)], dtype=np.int64)
+        return np.asarray([min(GRID * total // max(rows, 1), MOST_DEPENDENCE)], dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -76,14 +76,13 @@ def rows_step(method: Synthetic, public: TablePublic, share: Fraction) -> PlanSt
 
 
 def dependence_step(
-    method: Synthetic, public: TablePublic, share: Fraction, deviation: float
+    method: Synthetic, public: TablePublic, share: Fraction, off: float
 ) -> PlanStep:
     """Return the line about how strongly columns depend on each other."""
-    off = 2 * deviation
     return PlanStep(
         what="how strongly columns depend on each other, to size the tables",
         loss=method.counted_loss(public).share(share),
-        noise=f"± {100 * deviation:,.2g} % of the rows (1 s.d.)",
+        noise="one number, the mean over pairs of columns",
         error=f"± {100 * off:,.2g} % of the rows",
         figures={"margin": off},
     )

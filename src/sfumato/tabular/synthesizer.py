@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
 from sfumato.data.table_queries import View, see_through
-from sfumato.mechanisms.count_noise import CountNoise, count_noise
+from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, PureDP
@@ -54,8 +54,9 @@ ROWS_SHARE = Fraction(1, 100)
 #: How strongly columns depend on each other costs as many thousandths of the budget as it takes to
 #: tell it to this part of the rows, and at most so many; beyond that noise it is not asked for.
 DEPENDENCE_NOISE, MOST_THOUSANDTHS, USELESS_NOISE = 0.05, 30, 0.25
-#: The most cells of a pair whose dependence is looked at.
-MOST_DEPENDENCE_CELLS = 2**16
+#: The most cells of a pair whose dependence is looked at, and the fewest rows per cell: with fewer,
+#: chance alone looks like dependence.
+MOST_DEPENDENCE_CELLS, FEWEST_ROWS_PER_CELL = 2**16, 10
 #: The name of that figure in a transcript.
 DEPENDENCE = "dependence"
 #: More sets, pairs of columns or cells than this are not compared with the data in one round.
@@ -64,10 +65,11 @@ MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
 TARGET_WEIGHT = 2
-#: What a plan says of rounds whose number nobody fixed.
+#: What a plan says where figures of the data decide how the budget is shared.
 ESTIMATED = (
-    "The number of tables of several columns, and so their noise, follows from the noisy counts of "
-    "the columns and from how strongly they depend on each other; these lines are estimates."
+    "How much of the budget columns get, and how many tables of several columns there are, follows "
+    "from noisy figures (the number of rows, the counts of the columns, how strongly they depend "
+    "on each other); these lines are estimates."
 )
 
 
@@ -102,6 +104,11 @@ class DependenceCount:
         """The standard deviation of its noise, as a part of the rows."""
         return self.noise.standard_deviation / self.unit
 
+    @property
+    def margin(self) -> float:
+        """How far it is off at most in 19 of 20 cases, as a part of the rows."""
+        return margin(self.noise) / self.unit
+
     @classmethod
     def plan(
         cls, sizes: tuple[int, ...], rows: float, limit: Loss, relation: Relation
@@ -119,7 +126,7 @@ class DependenceCount:
         """
         pairs = candidate_pool(
             sizes,
-            min(rows, MOST_DEPENDENCE_CELLS),
+            min(rows / FEWEST_ROWS_PER_CELL, MOST_DEPENDENCE_CELLS),
             most_sets=MOST_PAIRS,
             most_cells=MOST_POOL_CELLS,
             ways=2,
@@ -201,8 +208,8 @@ class Synthesizer(BinningMethod):
     -----
     Privacy: the score of a combination is the L1 distance of its counts from public figures, which
     one record changes by at most 1 (2 under replace-one); in a measured table one record changes
-    one cell by 1; it changes the distance of a pair from independence by less than 4; all shares
-    add up to the budget (docs/proofs/synthesizer.md).
+    one cell by 1; it changes the distance of a pair from independence by less than 4 (8 under
+    replace-one); all shares add up to the budget (docs/proofs/synthesizer.md).
     """
 
     proof: ClassVar[str] = "synthesizer.md"
@@ -391,7 +398,7 @@ class Synthesizer(BinningMethod):
         else:
             dependence = self._dependence(public, float(about or 1), left)
             if dependence is not None:
-                steps.append(dependence_step(self, public, dependence.share, dependence.deviation))
+                steps.append(dependence_step(self, public, dependence.share, dependence.margin))
                 left -= dependence.share
             share, rounds = plan_shares(
                 public.sizes, float(about or 1), limit.share(left), relation, self.rounds, focus
@@ -405,7 +412,8 @@ class Synthesizer(BinningMethod):
                 if not rounds.joint:
                     steps.append(choices_step(self, public, many, choices, sets))
                 steps.append(rounds_step(self, public, many, tables, cells))
-                notes += [ESTIMATED] if self.rounds is None else []
+            if self.rounds is None and (rounds.number or dependence is not None):
+                notes.append(ESTIMATED)
         return round_plan(self, public, steps, *notes)
 
     def trial(self) -> Synthesizer:
