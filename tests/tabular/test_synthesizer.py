@@ -223,7 +223,7 @@ def test_the_number_of_rows_is_asked_for_only_where_it_is_private():
 
 
 def grid_of(values, relation="add_remove"):
-    """Return rows in which every pair of so many values occurs equally often, and a table's maker."""
+    """Return rows in which all pairs of so many values occur equally often, and a maker."""
     codes = list(range(values + 1))
     schema = sf.Schema.from_dict({"x": codes, "y": codes}, relation=relation)
     rows = 15 * [(x, y) for x in range(values) for y in range(values)]
