@@ -128,6 +128,32 @@ def test_an_audit_finds_faults_of_scales_and_tails(monkeypatch, fault):
     assert not examine_paid(monkeypatch, None, "replace_one").passed
 
 
+def count_everywhere(shells, numbers, records):
+    """Return the counts of shells where a record counts in every column: the fault."""
+    pairs = zip(shells, numbers, strict=True)
+    counts = [np.bincount(number, minlength=one.ends.size + 1)[1:] for one, number in pairs]
+    return np.concatenate(counts).astype(np.int64)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_a_record_that_is_far_out_in_every_column_costs_no_more(monkeypatch, relation):
+    monkeypatch.setattr("sfumato.regression.estimator_choice.SEARCHED", range(1))
+    monkeypatch.setattr("sfumato.regression.estimator_choice.COMPARED", range(6, 7))
+    names = [f"x{number}" for number in range(5)]
+    columns = {name: {"kind": "real", "low": 0, "high": 100} for name in (*names, "cost")}
+    schema = sf.Schema.from_dict(columns, relation=relation)
+    usual = [50.0] * 59
+    tables = [
+        sf.Table(pl.DataFrame(dict.fromkeys(columns, values)), schema)
+        for values in (usual, [*usual[relation == "replace_one" :], 100.0])
+    ]
+    method = LinearRegression(epsilon=1, target="cost", response="paid", features="paid")
+    pair = Pair("edge", *tables)
+    assert examine(method, pair, seeds=(0,)).passed
+    monkeypatch.setattr("sfumato.regression.tail_queries.count_farthest", count_everywhere)
+    assert not examine(method, pair, seeds=(0,)).passed
+
+
 def large(rows=4000, **options):
     schema = {
         **made.COLUMNS,

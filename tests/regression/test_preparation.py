@@ -170,6 +170,8 @@ def test_a_column_is_scaled_by_its_root_mean_square_at_least():
     assert Tails(ends, counts, 1.0).mean_square(10_000.0) == pytest.approx(1 + 0.1 * 16 * 32)
     assert widening(Tails(ends, counts, 1.0), 10_000.0, 5000.0, 9.0) >= 52.2**0.5
     assert Tails(ends, -counts, 1.0).mean_square(10_000.0) == 1
+    # Noise that is far larger than the table leads no further than to the bounds.
+    assert Tails(ends, 1e15 * counts, 1.0).mean_square(1.0) == 1 + 2 * 128.0**2
 
 
 def test_the_default_pays_for_tails_where_it_pays_for_scales():

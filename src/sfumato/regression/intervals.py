@@ -284,7 +284,10 @@ class Tails:
         return round(float(min(reach * 2**wanted, 2 * self.ends[-1])), 3)
 
     def mean_square(self, among: float) -> float:
-        """Return how large the mean square of a column is, in spreads squared; at least 1.
+        """Return how large the mean square of a column is, in spreads squared.
+
+        It is taken to be at least 1, and no larger than if all records lay at a bound, whatever
+        noise says.
 
         Parameters
         ----------
@@ -293,7 +296,7 @@ class Tails:
         """
         # A record between two ends is taken to lie at their geometric mean.
         squares = self.ends * np.append(self.ends[1:], 2 * self.ends[-1])
-        return 1.0 + max(float(self.counts @ squares) / among, 0.0)
+        return 1.0 + min(max(float(self.counts @ squares) / among, 0.0), float(squares[-1]))
 
     def hidden(self) -> float:
         """Return how many records may lie beyond the last distance at which some are seen."""

@@ -299,9 +299,8 @@ def paid_shares(
 
 
 def shell_noise(shells: int, limit: Loss, columns: int, relation: Relation) -> CountNoise:
-    """Return the noise on so many shells of so many columns: a count has a part of the slice."""
-    counted = min(max(columns, 1), COUNTED)
-    return count_noise((shells,), limit.share(Fraction(1, counted)), relation)
+    """Return the noise on so many shells of so many columns, in some of which a record counts."""
+    return count_noise((shells,), limit, relation, moves=min(columns, COUNTED))
 
 
 def split_tails(shells: Sequence[Shells], counts: Floats, deviation: float) -> list[Tails]:
