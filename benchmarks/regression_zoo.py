@@ -46,7 +46,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.1, 0.4, 1, 3, 5, 10)
-DELTA = 1e-6
+DELTA = 1e-9
 DEFAULT = "LinearRegression"
 #: The other linear regressions of the package; whether they work without a delta, and with one.
 SIBLINGS = {

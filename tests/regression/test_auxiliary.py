@@ -1,5 +1,6 @@
 """Made-up tables on which settings are chosen: what they are like, and that a choice is fair."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,7 @@ from sfumato.regression.estimator_choice import (
 from sfumato.regression.intervals import IntervalChoice
 from sfumato.regression.knorm_regression import KNormEstimator
 from sfumato.regression.linear_regression import RidgedKNormEstimator, noise_length
-from sfumato.regression.preparation import response_share
+from sfumato.regression.preparation import LARGEST_SHARE, scale_share
 from tests.regression import made
 
 MIXED = Columns((1, 1, 2, 3), True)
@@ -68,8 +69,11 @@ def test_noise_is_scaled_to_fewer_records():
     assert situation(records=15_000.0, limit=GDP("0.01")).setting.limit == GDP(1)
     paid = situation(response="paid", features="paid", count=True)
     # A fiftieth for the count, a tenth for the features, and what a real table pays for the target.
-    left = Fraction(88, 100) - response_share(int(paid.records), paid.limit, Relation.REPLACE_ONE)
-    assert paid.setting.limit == PureDP(left)
+    target = scale_share(int(paid.records), 1, paid.limit, Relation.REPLACE_ONE)
+    assert paid.setting.limit == PureDP(Fraction(88, 100) - min(target, LARGEST_SHARE))
+    # A table of many features has records for each of them.
+    wide = situation(records=90_000.0, columns=Columns((1,) * 129, True))
+    assert wide.simulated == 1538 and replace(wide, columns=Columns((9,), False)).simulated == 1500
 
 
 def test_intervals_are_picked_by_the_law_of_the_choice():

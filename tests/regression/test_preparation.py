@@ -11,7 +11,14 @@ from sfumato.audit import Pair, examine
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, PureDP
 from sfumato.regression import knorm_regression
-from sfumato.regression.intervals import IntervalChoice, Shells, Tails, candidates, needed_loss
+from sfumato.regression.intervals import (
+    IntervalChoice,
+    Shells,
+    Tails,
+    candidates,
+    count_farthest,
+    needed_loss,
+)
 from sfumato.regression.knorm_regression import KNormRegression
 from sfumato.regression.linear_regression import LinearRegression
 from sfumato.regression.preparation import (
@@ -21,7 +28,6 @@ from sfumato.regression.preparation import (
     RESPONSE,
     RESPONSE_TAILS,
     feature_label,
-    tails_label,
     widening,
 )
 from sfumato.regression.queries import RowSums
@@ -36,6 +42,11 @@ def chosen(values, epsilon, relation=Relation.ADD_REMOVE, seed=0):
     scores = choice.scores(np.bincount(codes, minlength=2**14), places)
     with noise.seeded(seed):
         return choice.read(choice.primitive.sample(scores))
+
+
+def count_shells(shells, counts, places):
+    """Return how many records lie in each shell of one column."""
+    return count_farthest([shells], [shells.numbers(np.repeat(places, counts))], counts.sum())
 
 
 def test_intervals_lie_within_the_bounds_at_all_widths():
@@ -107,7 +118,7 @@ def test_shells_hold_each_record_once_and_tails_end_where_few_lie_beyond():
     shells = Shells(0.0, 0.1)
     places = np.array([-1.0, -0.3, -0.01, 0.02, 0.06, 0.21, 1.0])
     counts = np.array([1, 2, 9, 9, 4, 3, 1])
-    found = shells.counts(counts, places)
+    found = count_shells(shells, counts, places)
     assert found.sum() == 1 + 2 + 4 + 3 + 1 and found[0] == 4
     assert shells.ends.tolist() == pytest.approx([0.5, 0.5 * 2**0.5, 1, 2**0.5, 2, 8**0.5, 4, 8])
     tails = Tails(shells.ends, found.astype(float), 0.0)
@@ -128,9 +139,39 @@ def test_a_long_tail_widens_a_feature_and_a_normal_one_does_not():
         middle, half = chosen(np.clip(values, -1, 1), "0.1")
         shells = Shells(middle, half, coarse=True)
         order = np.sort(np.clip(values, -1, 1))
-        counts = shells.counts(np.ones(9000, dtype=np.int64), order).astype(float)
-        found = widening(Tails(shells.ends, counts, 5.0), 9000.0)
-        assert found > 2 if wider else found == 1
+        counts = count_shells(shells, np.ones(9000, dtype=np.int64), order).astype(float)
+        tails = Tails(shells.ends, counts, 5.0)
+        found = widening(tails, 9000.0, 300.0, 3.0)
+        assert found > 2 if wider else 1 <= found < 1.6
+        # With less noise fewer rows are shortened.
+        assert widening(tails, 9000.0, 30.0, 3.0) >= found
+
+
+def test_a_record_counts_in_the_two_columns_in_which_it_is_farthest_out():
+    shells = [Shells(0.0, 0.1, True), Shells(0.2, 0.05, True), Shells(-0.5, 0.3, True)]
+    values = np.clip(np.random.default_rng(5).standard_t(1, (300, 3)) / 10, -1, 1)
+    numbers = [one.numbers(column) for one, column in zip(shells, values.T, strict=True)]
+    starts = np.cumsum([0, *(one.ends.size for one in shells)])
+    expected = np.zeros(starts[-1], dtype=np.int64)
+    for record in zip(*numbers, strict=True):
+        for column in sorted(range(3), key=lambda column: -record[column])[:2]:
+            if record[column]:
+                expected[starts[column] + record[column] - 1] += 1
+    assert count_farthest(shells, numbers, 300).tolist() == expected.tolist()
+    one_more = [np.append(number, 1) for number in numbers]
+    moved = count_farthest(shells, one_more, 301) - expected
+    assert moved.sum() == 2 and moved.max() == 1 and moved.min() == 0
+
+
+def test_a_column_is_scaled_by_its_root_mean_square_at_least():
+    # One record in ten is 16 to 32 spreads out: the mean square is 1 + 0.1·16·32.
+    ends = 2.0 ** np.arange(1, 8)
+    counts = np.array([0.0, 0, 0, 1000, 0, 0, 0])
+    assert Tails(ends, counts, 1.0).mean_square(10_000.0) == pytest.approx(1 + 0.1 * 16 * 32)
+    assert widening(Tails(ends, counts, 1.0), 10_000.0, 5000.0, 9.0) >= 52.2**0.5
+    assert Tails(ends, -counts, 1.0).mean_square(10_000.0) == 1
+    # Noise that is far larger than the table leads no further than to the bounds.
+    assert Tails(ends, 1e15 * counts, 1.0).mean_square(1.0) == 1 + 2 * 128.0**2
 
 
 def test_the_default_pays_for_tails_where_it_pays_for_scales():
@@ -141,7 +182,7 @@ def test_the_default_pays_for_tails_where_it_pays_for_scales():
     assert preparation.response_tails({}) is None
     said = {COUNT: np.array([50]), RESPONSE: 5}
     many = Shells(*preparation.choice(RESPONSE).read(5)).ends.size
-    tails = preparation.response_tails({**said, tails_label(RESPONSE): np.zeros(many)})
+    tails = preparation.response_tails({**said, RESPONSE_TAILS: np.zeros(many)})
     assert tails.reach(0.0, 50.0) == tails.ends[0] and tails.deviation > 0
 
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from sfumato import noise
 from sfumato.data.table import TablePublic
-from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, Loss, PureDP
 from sfumato.regression.design import Design
 from sfumato.regression.estimator import Setting
-from sfumato.regression.intervals import IntervalChoice, Shells, Tails
+from sfumato.regression.intervals import IntervalChoice, Shells, Tails, count_farthest
 from sfumato.regression.preparation import (
+    BEYOND,
     DECLARED_SPREAD,
     FEATURE_TAILS,
     FEATURES,
@@ -31,7 +31,9 @@ from sfumato.regression.preparation import (
     RESPONSE,
     RESPONSE_TAILS,
     paid_shares,
-    response_share,
+    shell_noise,
+    split_tails,
+    sum_noise,
     widening,
 )
 from sfumato.regression.rows import Shape, numeric
@@ -40,8 +42,12 @@ __all__ = ["Candidate", "Found", "Grid", "Rehearsals", "Situation", "search"]
 
 Floats = NDArray[np.float64]
 
-#: Synthetic tables have at most so many records, and numbers; noise is smaller in proportion.
-MOST_RECORDS, MOST_NUMBERS = 1500, 30_000
+#: Synthetic tables have at most so many records, unless that is too few for each feature; and at
+#: most so many numbers. Noise is smaller in proportion.
+MOST_RECORDS, MOST_NUMBERS = 1500, 200_000
+#: So many records for each feature: with fewer, a table would show how a fit with few records
+#: errs, rather than how noise does.
+FOR_A_FEATURE = 12
 #: So many more records are predicted.
 TESTED = 500
 #: On which of them settings are looked for, and on which the best of each family are compared.
@@ -50,8 +56,6 @@ SEARCHED, COMPARED = range(8), range(8, 24)
 NEARLY = {"error": 0.01, "order": 0.003}
 #: With more records than this little is left to choose, and the first tables do for both.
 MANY = 200_000
-#: Answers are cut where so many records lie beyond, times the noise on their sums in records.
-BEYOND = 3.0
 #: Where they are cut if nothing was asked about tails, in spreads.
 USUAL_BOUND = 3.0
 #: An estimator that cuts residuals cuts answers at so many spreads, or further out.
@@ -135,7 +139,8 @@ class Situation:
     @property
     def simulated(self) -> int:
         """How many records a synthetic table has."""
-        most = min(MOST_RECORDS, max(MOST_NUMBERS // max(self.columns.dimension, 1), 100))
+        size = max(self.columns.dimension, 1)
+        most = min(max(MOST_RECORDS, FOR_A_FEATURE * size), max(MOST_NUMBERS // size, 100))
         return int(min(max(self.records, 8), most))
 
     def scaled(self, part: Fraction) -> Loss:
@@ -150,10 +155,12 @@ class Situation:
     def shares(self) -> dict[str, Fraction]:
         """The share of the budget that each part costs that is paid for."""
         return paid_shares(
-            response_share(int(self.records), self.limit, self.relation),
+            int(self.records),
+            self.limit,
+            self.relation,
             count=self.count,
             response=self.response == "paid",
-            features=self.features == "paid" and bool(self.columns.numbers.any()),
+            columns=int(self.columns.numbers.sum()) if self.features == "paid" else 0,
             tails=self.tails,
         )
 
@@ -226,8 +233,7 @@ class Rehearsals:
     def _slice(self, name: str) -> Loss:
         """Return what one column of a part may cost."""
         situation = self.situation
-        of_features = name in (FEATURES, FEATURE_TAILS)
-        many = int(situation.columns.numbers.sum()) if of_features else 1
+        many = int(situation.columns.numbers.sum()) if name == FEATURES else 1
         return situation.scaled(situation.shares[name] / max(many, 1))
 
     def _choices(self) -> dict[str, IntervalChoice]:
@@ -239,14 +245,17 @@ class Rehearsals:
         }
 
     def _count_tails(
-        self, name: str, values: Floats, middle: float, half: float, generator: Any
-    ) -> Tails:
-        """Return how far public values reach, as noisy counts would tell."""
-        shells = Shells(middle, half, coarse=name == FEATURE_TAILS)
-        exact = shells.counts(np.ones(values.size, dtype=np.int64), values)
-        law = count_noise((exact.size,), self._slice(name), self.situation.relation)
+        self, name: str, values: Floats, middles: Floats, halves: Floats, generator: Any
+    ) -> list[Tails]:
+        """Return how far columns of public values reach, as noisy counts would tell."""
+        coarse = name == FEATURE_TAILS
+        shells = [Shells(*scale, coarse) for scale in zip(middles, halves, strict=True)]
+        numbers = (one.numbers(column) for one, column in zip(shells, values.T, strict=True))
+        exact = count_farthest(shells, numbers, len(values))
+        law = shell_noise(exact.size, self._slice(name), len(shells), self.situation.relation)
         deviation = float(law.standard_deviation)
-        return Tails(shells.ends, exact + generator.normal(0.0, deviation, exact.size), deviation)
+        drawn = generator.normal(0.0, deviation, exact.size)
+        return split_tails(shells, exact + drawn, deviation)
 
     def _table(self, number: int) -> tuple[MadeUp, Floats, Floats, float, float, Tails | None]:
         """Return a synthetic table, the scales of its features and answers, and how far they reach.
@@ -264,19 +273,26 @@ class Rehearsals:
                     values = made.features[:rows, column]
                     found = pick_interval(self._intervals[FEATURES], values, generator)
                     centre[column], spread[column] = found[0], max(found[1], LEAST_SPREAD)
-                    if FEATURE_TAILS in shares:
-                        scale = (centre[column], spread[column])
-                        tails = self._count_tails(FEATURE_TAILS, values, *scale, generator)
-                        spread[column] *= widening(tails, rows)
+            if FEATURE_TAILS in shares:
+                scales = (made.features[:rows, numbers], centre[numbers], spread[numbers])
+                tails = self._count_tails(FEATURE_TAILS, *scales, generator)
+                few = BEYOND * sum_noise(numbers.size, self.setting.limit, situation.relation)
+                spread[numbers] *= [widening(one, rows, few, self._radius(1.0)) for one in tails]
             middle, half, reach = 0.0, DECLARED_SPREAD, None
             if RESPONSE in self._intervals:
                 answers = made.answers[:rows]
                 middle, half = pick_interval(self._intervals[RESPONSE], answers, generator)
                 half = max(half, LEAST_SPREAD)
                 if RESPONSE_TAILS in shares:
-                    reach = self._count_tails(RESPONSE_TAILS, answers, middle, half, generator)
+                    scale = (answers[:, None], np.array([middle]), np.array([half]))
+                    reach = self._count_tails(RESPONSE_TAILS, *scale, generator)[0]
             self._tables[number] = made, centre, spread, middle, half, reach
         return self._tables[number]
+
+    def _radius(self, multiple: float) -> float:
+        """Return a multiple of the usual length of rows."""
+        columns = self.situation.columns
+        return multiple * float(np.sqrt(max(len(columns.sizes) + columns.intercept, 1)))
 
     def _prepare_rows(
         self, number: int, radius: float, shape: str
@@ -285,10 +301,8 @@ class Rehearsals:
         key = (number, radius, shape)
         if key not in self._rows:
             made, centre, spread, *_ = self._table(number)
-            columns = len(self.situation.columns.sizes) + self.situation.columns.intercept
-            size = radius * np.sqrt(max(columns, 1))
             # A feature that a record does not have stays 0; numbers alone have a centre.
-            x = (made.features - centre) / spread / size
+            x = (made.features - centre) / spread / self._radius(radius)
             learnt = x[: self.situation.simulated]
             length = np.sqrt(np.sum(learnt * learnt, axis=1))
             shortened = np.minimum(1.0, 1.0 / np.maximum(length, 1e-12))

@@ -9,6 +9,7 @@ Proofs: docs/proofs/regression-rows.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +22,7 @@ from sfumato.mechanisms.choose import Choose
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import Loss, PureDP, pure_within
 
-__all__ = ["IntervalChoice", "Shells", "Tails", "candidates", "needed_loss"]
+__all__ = ["IntervalChoice", "Shells", "Tails", "candidates", "count_farthest", "needed_loss"]
 
 Floats = NDArray[np.float64]
 Integers64 = NDArray[np.int64]
@@ -43,6 +44,8 @@ SELDOM = 1000
 #: a factor √2 apart.
 COARSE_SHELLS = 2.0 ** np.arange(1, WIDTHS // 2 + 3)
 SHELLS = np.concatenate([0.5 * 2.0 ** (np.arange(6) / 2), COARSE_SHELLS[1:]])
+#: A record counts in the shells of so many columns.
+COUNTED = 2
 #: Counts are told from noise beyond so many standard deviations of it.
 CLEAR = 2.0
 #: Tails are taken to fall to no more than this whenever the distance doubles.
@@ -180,20 +183,42 @@ class Shells:
         many = int(np.count_nonzero(every * self.half < 1.0 + abs(self.middle)))
         return np.asarray(every[: max(many, 1)])
 
-    def counts(self, counts: Integers64, places: Floats) -> Integers64:
-        """Return how many records lie in each shell. Private.
-
-        Parameters
-        ----------
-        counts, places
-            As for the scores of a choice. A record counts in at most one shell.
-        """
-        ends = self.ends
+    def numbers(self, places: Floats) -> Integers64:
+        """Return the number of the shell of each place, from 1 on; 0 before the first."""
         distance = np.abs(places - self.middle) / self.half
-        shell = np.searchsorted(ends, distance, side="left")
-        found = np.zeros(ends.size + 1, dtype=np.int64)
-        np.add.at(found, shell, counts)
-        return found[1:]
+        return np.searchsorted(self.ends, distance, side="left").astype(np.int64)
+
+
+def count_farthest(
+    shells: Sequence[Shells], numbers: Iterable[Integers64], records: int
+) -> Integers64:
+    """Return how many records lie in each shell of each column, column after column. Private.
+
+    A record counts in the two columns in which its shells have the largest numbers, of equal ones
+    in the first. So one record moves `COUNTED` counts by 1 at most, however many columns there are,
+    and two columns whose tails are those of the same records are both seen.
+
+    Parameters
+    ----------
+    shells
+        Those of each column.
+    numbers
+        For each column the number of every record's shell.
+    records
+        How many records there are. Private.
+    """
+    first = second = cell = other = np.zeros(records, dtype=np.int64)
+    start = 0
+    for one, number in zip(shells, numbers, strict=True):
+        # What was farthest so far comes second where this column is farther out.
+        further, next_to = number > first, number > second
+        other = np.where(further, cell, np.where(next_to, start + number, other))
+        second = np.where(further, first, np.maximum(second, number))
+        cell = np.where(further, start + number, cell)
+        first = np.maximum(first, number)
+        start += one.ends.size
+    counted = np.bincount(cell, minlength=start + 1) + np.bincount(other, minlength=start + 1)
+    return counted[1:].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +282,21 @@ class Tails:
         wanted = log(hidden[place] / max(records, 1.0)) / -log(falls)
         # Rounded, since machines disagree on the last digits.
         return round(float(min(reach * 2**wanted, 2 * self.ends[-1])), 3)
+
+    def mean_square(self, among: float) -> float:
+        """Return how large the mean square of a column is, in spreads squared.
+
+        It is taken to be at least 1, and no larger than if all records lay at a bound, whatever
+        noise says.
+
+        Parameters
+        ----------
+        among
+            How many records there are.
+        """
+        # A record between two ends is taken to lie at their geometric mean.
+        squares = self.ends * np.append(self.ends[1:], 2 * self.ends[-1])
+        return 1.0 + min(max(float(self.counts @ squares) / among, 0.0), float(squares[-1]))
 
     def hidden(self) -> float:
         """Return how many records may lie beyond the last distance at which some are seen."""

@@ -245,7 +245,8 @@ class LinearMethod(Method[Table, RegressionModel]):
         """Return the step that tells how far columns reach."""
         many = len(preparation.columns)
         whose = self.target if name == RESPONSE_TAILS else f"{many} column{'s' * (many != 1)}"
-        noise = preparation.counting_shells(name, Shells(0.0, 1.0)).standard_deviation
+        shells = [Shells(0.0, 1.0)] * (1 if name == RESPONSE_TAILS else many)
+        noise = preparation.counting_shells(name, shells).standard_deviation
         return PlanStep(
             what=f"how far {whose} reach{'es' if name == RESPONSE_TAILS else ''} beyond",
             loss=preparation.slice(name),

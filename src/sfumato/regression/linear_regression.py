@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.table import TablePublic
-from sfumato.mechanisms.count_noise import count_noise
 from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, Loss, PureDP, pure_within
 from sfumato.privacy.loss_check import record_limit
@@ -40,11 +39,13 @@ from sfumato.regression.multiples import Multiple
 from sfumato.regression.objective_regression import ObjectiveEstimator
 from sfumato.regression.preparation import (
     FEATURE_TAILS,
+    LARGEST_FEATURES_SHARE,
     LARGEST_SHARE,
     RESPONSE_TAILS,
     SHARES,
     Preparation,
-    features_share,
+    scale_share,
+    shell_noise,
 )
 from sfumato.regression.rows import RowRule, numeric
 
@@ -225,8 +226,8 @@ class LinearRegression(LinearMethod):
         Whether the model has a constant term.
     response, features
         How the centre and spread of the target (`response`) and of the other columns (`features`)
-        are set. `"paid"`: they are found privately, and how far columns reach beyond, for about a
-        seventh of the budget each. `"declared"`: they are computed from the declared ranges.
+        are set. `"paid"`: they are found privately, and how far columns reach beyond, for a tenth
+        to a third of the budget each. `"declared"`: they are computed from the declared ranges.
         `"auto"`: paid for where the number of records and the budget suffice to find them.
     bound
         Where the target is clipped, in multiples of its spread; estimators that clip residuals clip
@@ -338,10 +339,9 @@ class LinearRegression(LinearMethod):
         relation, many = record_limit(limit, public)[1], int(numeric(public, design).sum())
         if self.features != "auto" or not many or about is None:
             return "declared" if self.features == "auto" else self.features
-        part = limit.share(features_share(tails=True)).share(Fraction(1, many))
-        tails = limit.share(SHARES[FEATURE_TAILS]).share(Fraction(1, many))
-        found = about * pure_within(part) >= needed_loss(relation)
-        return "paid" if found and _hidden(tails, relation) <= HIDDEN * about else "declared"
+        found = scale_share(max(about, 1), many, limit, relation) <= LARGEST_FEATURES_SHARE
+        hidden = _hidden(limit.share(SHARES[FEATURE_TAILS]), relation, many)
+        return "paid" if found and hidden <= HIDDEN * about else "declared"
 
     def _tails(self, public: TablePublic, features: str, limit: Loss) -> bool:
         """Return whether tails are paid for: where noise would not hide the target's. Public."""
@@ -458,9 +458,9 @@ def _rows_about(public: TablePublic) -> int | None:
     return public.rows if public.rows is not None else public.rows_about
 
 
-def _hidden(limit: Loss, relation: Relation) -> float:
-    """Return how many records noise would hide in the tail of a column."""
-    deviation = count_noise((1,), limit, relation).standard_deviation
+def _hidden(limit: Loss, relation: Relation, columns: int = 1) -> float:
+    """Return how many records noise would hide in the tail of a column, of so many."""
+    deviation = shell_noise(1, limit, columns, relation).standard_deviation
     return CLEAR * sqrt(USUAL_SHELLS) * float(deviation)
 
 

@@ -1,11 +1,10 @@
-"""How many records lie how far from the middle of a column: a query for tails.
+"""How many records lie how far from the middle of their columns: a query for tails.
 
 A frozen public value; what noise is added to it is proved in docs/proofs/regression-rows.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.table import Table
 from sfumato.privacy.program import Query
-from sfumato.regression.intervals import Shells
+from sfumato.regression.intervals import Shells, count_farthest
 from sfumato.regression.rows import places_of
 
 __all__ = ["ShellCounts"]
@@ -23,30 +22,31 @@ Integers64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ShellCounts(Query):
-    """How many records lie in each of some shells around the middle of a column.
+    """How many records lie in each shell of the two columns in which they are farthest out.
 
     Parameters
     ----------
     shells
-        The shells.
-    column
-        The number of the column, of numbers or dates.
+        The shells of each column.
+    columns
+        The numbers of the columns, of numbers or dates.
     """
 
-    shells: Shells
-    column: int
+    shells: tuple[Shells, ...]
+    columns: tuple[int, ...]
 
     def answer(self, data: Table) -> Integers64:
-        """Return the count of every shell."""
-        return self.answer_all([self], data)[0]
+        """Return the count of every shell, column after column."""
+        numbers = (
+            self._numbers(data, shells, column)
+            for shells, column in zip(self.shells, self.columns, strict=True)
+        )
+        return count_farthest(self.shells, numbers, int(data.counts.rows))
 
-    @classmethod
-    def answer_all(cls, queries: Sequence[ShellCounts], data: Table) -> list[Integers64]:
-        """Return the counts for several columns from one pass."""
-        tables = data.counts.marginals([(query.column,) for query in queries])
-        found = []
-        for query, counts in zip(queries, tables, strict=True):
-            places = places_of(data.public.schema.columns[query.column].coding)
-            # A record without a number is in no shell.
-            found.append(query.shells.counts(counts[: places.size].astype(np.int64), places))
-        return found
+    def _numbers(self, data: Table, shells: Shells, column: int) -> Integers64:
+        """Return the number of every record's shell in one column. Private."""
+        coding = data.public.schema.columns[column].coding
+        # A record without a number is in no shell.
+        table = np.zeros(coding.size, dtype=np.int64)
+        table[: coding.proper] = shells.numbers(places_of(coding))
+        return np.asarray(table[data.counts.codes(column)])
