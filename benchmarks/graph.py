@@ -34,10 +34,12 @@ from graph_clustering import clustering
 from graph_data import loaded
 from sfumato.data.graph import Graph, GraphPublic
 from sfumato.engines.memory_graph import MemoryGraph
+from sfumato.graph.count_law import CountLaw
 from sfumato.graph.ladders import ladder, last_rung, local_sensitivities
 from sfumato.graph.shapes import Shape
-from sfumato.graph.subgraph_count import SLIDE, SubgraphCount
+from sfumato.graph.subgraph_count import SubgraphCount
 from sfumato.mechanisms.ladder import LadderInput, ladder_quantile
+from sfumato.mechanisms.smooth import SmoothCauchy, SmoothInput
 
 SECTIONS = ("counts", "errors", "tails", "speed", "scale", "clustering")
 EPSILONS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
@@ -113,10 +115,10 @@ def laws(graph: MemoryGraph, shape: Shape, name: str) -> dict[str, list[tuple[fl
     growth = np.array([float(width) for width in widths])
     found: dict[str, list[tuple[float, float]]] = {}
 
-    def smooth(epsilon: float, slide: float) -> tuple[float, float]:
-        decay = np.exp(-(1 - slide) * epsilon * np.arange(len(growth)))
-        scale = float((growth * decay).max()) / (slide * epsilon)
-        return scale / count, scale * math.tan(0.475 * math.pi) / count
+    def smooth(noise: SmoothCauchy) -> tuple[float, float]:
+        decay = np.exp(-float(noise.beta) * np.arange(len(growth)))
+        law = CountLaw(noise, SmoothInput(count, Fraction(float((growth * decay).max()))))
+        return law.quantile(0.5) / count, law.quantile(0.95) / count
 
     for text in EPSILONS:
         epsilon = Fraction(text)
@@ -131,10 +133,15 @@ def laws(graph: MemoryGraph, shape: Shape, name: str) -> dict[str, list[tuple[fl
             )
             found.setdefault(label, []).append((off[0], off[1]))
         if exact:
+            size = None if shape.name == "triangle" else shape.size
+            own = SubgraphCount(epsilon=text, shape=shape.name, k=size, mechanism="smooth")
+            ours = own._primitive(GraphPublic(nodes=graph.nodes))
+            equal = SmoothCauchy(epsilon=epsilon, grid_exponent=0)
             # The published constants are those of a third of ε with equal shares.
-            found.setdefault("smooth (published)", []).append(smooth(float(epsilon) / 3, 0.5))
-            found.setdefault("smooth (ε/2, ε/2)", []).append(smooth(float(epsilon), 0.5))
-            found.setdefault("smooth (ours)", []).append(smooth(float(epsilon), float(SLIDE)))
+            third = SmoothCauchy(epsilon=epsilon / 3, grid_exponent=0)
+            found.setdefault("smooth (published)", []).append(smooth(third))
+            found.setdefault("smooth (ε/2, ε/2)", []).append(smooth(equal))
+            found.setdefault("smooth (ours)", []).append(smooth(ours))
         plain = cap / float(epsilon) / count
         found.setdefault("plain", []).append((plain * math.log(2), plain * math.log(20)))
     found["default"] = _default(found, shape, graph.nodes)

@@ -33,9 +33,11 @@ def test_the_law_adds_up_and_knows_its_quantiles(mechanism, epsilon, graph):
 def test_the_probability_of_one_number_keeps_its_digits_under_huge_noise():
     star = sf.Graph([(0, leaf) for leaf in range(1, 60)], 60)
     law = sf.SubgraphCount(epsilon=1, shape="star", k=30, mechanism="smooth").law(star)
-    scale = law.quantile(0.5)
-    assert law.probability(law.value) == pytest.approx(1 / (3.141592653589793 * scale), rel=1e-6)
-    assert law.probability(law.value + scale) == pytest.approx(law.probability(law.value) / 2)
+    scale = int(law.given.bound * law.noise.calibration.factor)
+    # The integral of 1/(1 + |z|³) is 4π/√27.
+    peak = 27**0.5 / (4 * 3.141592653589793 * scale)
+    assert law.probability(law.value) == pytest.approx(peak, rel=1e-6)
+    assert law.probability(law.value + scale) == pytest.approx(peak / 2)
 
 
 def test_a_count_that_cannot_differ_is_certain():

@@ -211,10 +211,18 @@ def test_the_expected_error_holds_half_of_the_time():
 def test_the_mechanism_is_chosen_from_public_facts():
     small, large = GraphPublic(nodes=2_000), GraphPublic(nodes=40_000)
     assert SubgraphCount(epsilon="0.1").chosen(small) == "smooth"
-    assert SubgraphCount(epsilon="0.1").chosen(large) == "ladder"
+    assert SubgraphCount(epsilon="0.1").chosen(large) == "smooth"
     assert SubgraphCount(epsilon="0.1", shape="clique", k=4).chosen(small) == "ladder"
     assert SubgraphCount(epsilon="0.1", shape="clique", k=3).chosen(small) == "smooth"
     assert SubgraphCount(epsilon=1, mechanism="laplace").chosen(small) == "laplace"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "slide"), [("0.1", Fraction(3, 4)), ("0.4", Fraction(17, 20)), (1, Fraction(9, 10))]
+)
+def test_less_is_paid_for_the_bound_the_larger_epsilon_and_graph_are(epsilon, slide):
+    primitive = SubgraphCount(epsilon=epsilon)._primitive(GraphPublic(nodes=2_500))
+    assert (primitive.power, primitive.slide) == (3, slide)
 
 
 @pytest.mark.parametrize(
@@ -394,6 +402,8 @@ def test_the_default_is_as_good_as_ladder_and_smooth_noise_on_real_graphs(snap):
                 ),
             ]
             assert all(error <= other.expected_error(data) for other in others)
+            tail = method.expected_error(data, 0.95)
+            assert all(tail <= other.expected_error(data, 0.95) for other in others)
 
 
 def test_the_public_names_are_there():

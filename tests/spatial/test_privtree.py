@@ -120,6 +120,12 @@ def test_every_primitive_gets_its_share():
     assert list(plain.transcript)[1].signature["sensitivity"] == "2"
 
 
+@pytest.mark.parametrize(("axes", "share"), [(1, "1/5"), (2, "3/10"), (4, "3/10")])
+def test_the_tree_of_a_line_gets_a_smaller_share(axes, share):
+    release = PrivTree(epsilon=1, levels=2).release(Points(np.zeros((9, axes)), [(0, 1)] * axes))
+    assert next(iter(release.transcript)).signature["epsilon"] == share
+
+
 def test_the_first_levels_take_nothing_off_by_default():
     public = points([]).public
     splits = PrivTree(epsilon=1).splits(public)

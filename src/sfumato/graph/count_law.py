@@ -54,8 +54,13 @@ class CountLaw:
             )
         if isinstance(self.noise, GeometricNoise):
             return math.ceil(-math.log1p(-probability) * float(self.noise.scale))
+        from scipy.special import betaincinv
+
         scale = float(self.given.bound * self.noise.calibration.factor)
-        return math.ceil(scale * math.tan(math.pi * probability / 2))
+        # |Z|^γ/(1 + |Z|^γ) has the beta law of parameters 1/γ and 1 − 1/γ.
+        power = 1 / self.noise.power
+        share = float(betaincinv(power, 1 - power, probability))
+        return math.ceil(scale * math.pow(share / (1 - share), power))
 
     def probability(self, output: int) -> float:
         """Return how likely a number is to be said.
@@ -65,15 +70,7 @@ class CountLaw:
         output
             A whole number.
         """
-        if isinstance(self.noise, LadderNoise):
+        if not isinstance(self.noise, GeometricNoise):
             return math.exp(self.noise.log_probability(self.given, output))
-        distance = abs(output - self.value)
-        if isinstance(self.noise, GeometricNoise):
-            rate = float(1 / self.noise.scale)
-            return math.tanh(rate / 2) * math.exp(-rate * distance)
-        # The arc between distance ± 1/2 in one piece, which keeps its digits however short it is.
-        scale = float(self.given.bound * self.noise.calibration.factor)
-        if scale == 0:
-            return float(distance == 0)
-        inner = (float(distance) / scale) ** 2 - (0.5 / scale) ** 2
-        return math.atan2(1 / scale, 1 + inner) / math.pi
+        rate = float(1 / self.noise.scale)
+        return math.tanh(rate / 2) * math.exp(-rate * abs(output - self.value))

@@ -58,7 +58,7 @@ class SmoothCauchy(Primitive):
     grid_exponent
         The public e; the output counts steps of 2^e.
     power
-        2 is Cauchy noise; 4 has a finite variance and asks for a smaller β.
+        2 is Cauchy noise; 3 has a finite mean, 4 a finite variance, and β is smaller for them.
     slide
         The share of ε that pays for moving the value; the rest pays for the change of the bound.
 

@@ -66,7 +66,7 @@ def cauchy_calibration(
         Use the constants of Nissim, Raskhodnikova and Smith (2007), factor 6/ε and β = ε/6 for
         power 2, instead of the tight 2/ε and ε/2.
     power
-        An even number; 2 is Cauchy noise, 4 and above has a finite variance.
+        A whole number; 2 is Cauchy noise, 3 has a finite mean, 4 and above a finite variance.
     slide
         The share of ε spent on moving the centre; the rest pays for the change of the scale.
 
@@ -86,8 +86,8 @@ def cauchy_calibration(
     share = exact(slide)
     if not 0 < share < 1:
         raise ValueError(f"slide must be greater than 0 and less than 1; got {slide!r}")
-    if power < 2 or power % 2:
-        raise ValueError(f"power must be an even number of at least 2; got {power!r}")
+    if power < 2:
+        raise ValueError(f"power must be at least 2; got {power!r}")
     if published:
         # Their general form is β = ε/(2(γ+1)) and a factor of 2(γ+1)/ε.
         return Calibration(budget / (2 * (power + 1)), 2 * (power + 1) / budget)

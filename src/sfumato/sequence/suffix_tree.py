@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,9 +34,13 @@ __all__ = ["SuffixTree"]
 #: The names of measurements in transcripts.
 SPLITS, HISTOGRAMS, LEAVES = "splits", "histograms", "leaves"
 #: The histograms of the first levels are measured by themselves where they are split: sums over
-#: all leaves below them would be noisier. These are their weights, and that of the leaves.
-UPPER = {"symbols": Fraction(1), "pairs": Fraction(2)}
+#: all leaves below them would be noisier. These are their weights, and that of the leaves. The
+#: noise on symbols grows by the inverse of their share once the root is split, so it may not be
+#: small: with 4 of 17 an ε four times as large makes up for the split.
+UPPER = {"symbols": Fraction(4), "pairs": Fraction(3)}
 LEAF_WEIGHT = Fraction(13)
+#: Rounds of scaling that balance contexts with symbols.
+BALANCE_ROUNDS = 30
 #: By default a context is split if an average child of it would have a score of this many times the
 #: scale of the noise on one count: the noise exceeds that with a probability of e⁻⁴, 2 %. Of 1/2,
 #: 2, 4, 8 and 16, those from 4 on had about the same errors on six sets (benchmarks/laws.py).
@@ -230,7 +235,9 @@ class SuffixTree(SequenceMethod[SequenceModel]):
         if self.repair == "clip":
             return SuffixModel(tree.children(), clip_histograms(tree, leaves.counts))
         counts, variances = combine_histograms(tree, leaves, upper)
-        histograms = shrink_histograms(tree, counts, variances) * (leaves.deviation or 1.0)
+        noise = 1.0 if leaves.deviation else 0.0
+        histograms = balance_histograms(tree, shrink_histograms(tree, counts, variances), noise)
+        histograms = histograms * (leaves.deviation or 1.0)
         # The seed is public and always the same; drawing is post-processing.
         return extend_model(
             SuffixModel(tree.children(), histograms), limit, randomness.generator(0)
@@ -410,6 +417,56 @@ def shrink_histograms(tree: ContextTree, counts: Floats, variances: Floats) -> F
         estimates[part] = level.chances * totals[part, None]
         begin += len(split)
     return estimates
+
+
+def balance_histograms(tree: ContextTree, histograms: Floats, noise: float) -> Floats:
+    """Return histograms whose contexts and symbols occur equally often, as they do in sequences.
+
+    Parameters
+    ----------
+    tree
+        The shape.
+    histograms
+        Not negative, of all nodes, one a row.
+    noise
+        The standard deviation of the noise on a cell of a leaf.
+
+    Notes
+    -----
+    A symbol is the last one of a context as often as it occurs, but for the last ones of sequences
+    that were cut, as many as starts exceed ends. The root knows how often symbols occur better than
+    the contexts do, whose noise would add up in what is drawn symbol by symbol. The leaves are
+    scaled in turns (iterative proportional fitting): those that end in a symbol, so that they add
+    up to its number; and each symbol over all leaves.
+    """
+    split = np.concatenate(tree.levels)
+    if not split[0]:
+        return histograms
+    ends = [np.zeros(1, dtype=np.intp), np.arange(tree.fan_out)]
+    for depth in range(2, len(tree.levels)):
+        ends.append(np.repeat(ends[-1][tree.levels[depth - 1]], tree.fan_out))
+    ending = np.concatenate(ends)[~split]
+    leaves, root = histograms[~split], histograms[0]
+    first = _ending_sums(leaves, ending)
+    # Of sequences that were cut the end is missing: as many as starts exceed ends beyond noise.
+    cut = max(float(first[-1] - root[-1]) - noise * math.sqrt(tree.fan_out), 0.0)
+    behind = on_simplex((root[:-1] - first[:-1])[None, :], np.array([cut]))[0]
+    wanted = np.append(np.maximum(root[:-1] - behind, 0.0), root[-1] + cut)
+    for _ in range(BALANCE_ROUNDS):
+        leaves = leaves * _ratio(wanted, _ending_sums(leaves, ending))[ending, None]
+        leaves *= _ratio(root, leaves.sum(axis=0))
+    return tree.summed(leaves)
+
+
+def _ending_sums(leaves: Floats, ending: NDArray[np.intp]) -> Floats:
+    """Return how often each symbol, lastly the start, is the last one of a context."""
+    sums = np.bincount(ending, weights=leaves.sum(axis=1), minlength=leaves.shape[1])
+    return np.asarray(sums, dtype=np.float64)
+
+
+def _ratio(wanted: Floats, found: Floats) -> Floats:
+    """Return what brings sums to their wanted values; 1 where nothing can."""
+    return np.divide(wanted, found, out=np.ones_like(wanted), where=found > 0)
 
 
 def _root(counts: Floats, variances: Floats) -> _Level:

@@ -31,6 +31,9 @@ __all__ = ["PrivTree"]
 
 #: Labels in transcripts.
 SPLITS, COUNTS = "splits", "counts"
+#: By default the tree gets this share of ε, and this one on a line: a box cuts two cells of a line
+#: and many of a plane, so that on a line larger cells with less noise are better.
+TREE_SHARE, LINE_TREE_SHARE = Fraction(3, 10), Fraction(1, 5)
 #: By default this many halvings, and at most so many levels, do not count against a cell.
 FREE_HALVINGS, FREE_LEVELS = 4, 2
 #: Siblings more than these are not settled against each other: too many share what one holds.
@@ -53,7 +56,8 @@ class PrivTree(SpatialMethod):
     epsilon
         Privacy loss for one unit of the points (point or person).
     tree_share
-        Share of epsilon for deciding which cells are split; the rest is for the counts.
+        Share of epsilon for deciding which cells are split; the rest is for the counts. Default:
+        1/5 with one axis, where a box cuts two cells only, and 3/10 with more.
     fan_out
         Number of children of a cell, a power of two. Default: 2 to the power of the number of axes,
         at most 256. With 2^j, j axes are halved at each level, in turn.
@@ -71,7 +75,7 @@ class PrivTree(SpatialMethod):
 
     Notes
     -----
-    Privacy: the privacy loss of the tree is `tree_share` of epsilon at any depth; a point is in the
+    Privacy: the privacy loss of the tree is its share of epsilon at any depth; a point is in the
     nodes of one path from the root to a leaf, along which the weights of the counts add up to a
     constant (docs/proofs/spatial-privtree.md). Zhang, Xiao and Xie, *PrivTree*, SIGMOD 2016.
     """
@@ -80,7 +84,7 @@ class PrivTree(SpatialMethod):
     example: ClassVar[dict[str, Any]] = {"levels": 2}
     former_names: ClassVar[dict[str, str]] = {"noise": "variant"}
 
-    tree_share: Number = parameter(SHARE, Fraction(3, 10))
+    tree_share: Number | None = parameter(OrNone(SHARE), None)
     fan_out: int | None = parameter(OrNone(Whole(2, 256)), None)
     threshold: int | None = parameter(OrNone(Whole(-LARGEST_COUNT, LARGEST_COUNT)), None)
     levels: int | None = parameter(OrNone(Whole(1)), None)
@@ -92,6 +96,13 @@ class PrivTree(SpatialMethod):
         super().check(public)
         check_fan_out(self.fan_out, public)
 
+    def shares(self, public: PointsPublic) -> tuple[Fraction, Fraction]:
+        """Return the shares of the tree and of the counts."""
+        tree = TREE_SHARE if public.dimensions > 1 else LINE_TREE_SHARE
+        if self.tree_share is not None:
+            tree = Fraction(self.tree_share)
+        return tree, 1 - tree
+
     def splits(self, public: PointsPublic) -> TreeSplits:
         """Return the primitive that decides which cells are split."""
         limit, relation = self.record_budget(public)
@@ -99,7 +110,7 @@ class PrivTree(SpatialMethod):
         halvings = halvings_of(self.fan_out, public)
         most = len(public.axes) // halvings
         plain = TreeSplits(
-            epsilon=limit.share(Fraction(self.tree_share)).epsilon,
+            epsilon=limit.share(self.shares(public)[0]).epsilon,
             fan_out=1 << halvings,
             levels=most if self.levels is None else min(self.levels, most),
             threshold=0 if self.threshold is None else self.threshold,
@@ -115,8 +126,7 @@ class PrivTree(SpatialMethod):
     def count_noise(self, public: PointsPublic, nodes: int) -> CountNoise:
         """Return the noise on weighted counts of so many nodes."""
         limit, relation = self.record_budget(public)
-        share = 1 - Fraction(self.tree_share)
-        whole = self._whole
+        share, whole = self.shares(public)[1], self._whole
         return count_noise((nodes,), limit.share(share), relation, moves=whole, largest=whole)
 
     @property
@@ -131,11 +141,15 @@ class PrivTree(SpatialMethod):
     def plan(self, public: PointsPublic) -> Plan:
         """Return what the tree and its counts will cost and how good they will be."""
         self.check(public)
-        splits, loss = self.splits(public), self.loss()
+        splits, loss, (tree_share, count_share) = (
+            self.splits(public),
+            self.loss(),
+            self.shares(public),
+        )
         off = float(splits.scale) * log(20)
         tree = PlanStep(
             what="which cells are split",
-            loss=loss.share(Fraction(self.tree_share)),
+            loss=loss.share(tree_share),
             noise=f"scale {float(splits.scale):,.4g}, and {float(splits.decay):,.4g} less a level",
             error=f"decided as by a count that is off by up to {off:,.4g}, 19 times in 20",
             figures={"scale": float(splits.scale), "margin": off},
@@ -144,11 +158,10 @@ class PrivTree(SpatialMethod):
         # A leaf has at least this part of the weight, whichever limbs are above it.
         least = Fraction(LEAST, WHOLE) if self.counts == "tree" else Fraction(1)
         limit, relation = self.record_budget(public)
-        share = limit.share((1 - Fraction(self.tree_share)) * least)
         counts = count_step(
             "the count of every cell",
-            loss.share(1 - Fraction(self.tree_share)),
-            count_noise(unit.shape, share, relation),
+            loss.share(count_share),
+            count_noise(unit.shape, limit.share(count_share * least), relation),
             public,
         )
         needed = [float(splits.threshold + level * splits.decay) for level in range(splits.levels)]
@@ -167,8 +180,7 @@ class PrivTree(SpatialMethod):
 
     def program(self, public: PointsPublic, budget: Budget) -> Program[SpatialHistogram]:
         """Ask level by level which cells are split, then for the counts of nodes of the tree."""
-        share = Fraction(self.tree_share)
-        tree, counting = budget.split(["tree", "counts"], [share, 1 - share])
+        tree, counting = budget.split(["tree", "counts"], self.shares(public))
         halvings = halvings_of(self.fan_out, public)
         levels = yield from grow_tree(tree, CellFrontier(halvings), self.splits(public), SPLITS)
         shape = TreeShape(levels, halvings, public.axes)
