@@ -406,6 +406,9 @@ def test_few_columns_are_measured_in_one_table_where_that_has_least_noise():
     found = rounds((16, 16, 2, 2), 3)
     assert found.joint and found.number == 1 and found.choice == 0 and found.cells == 1024
     assert not rounds((16, 16, 16, 16, 2, 2), 3).joint
+    # Its noise may change no more than a part of the rows.
+    assert rounds((16, 16, 2, 2), "0.4").joint
+    assert not rounds((16, 16, 2, 2), "0.2").joint
     asked = plan_shares((16, 16, 2, 2), 10_000, PureDP(3), Relation.ADD_REMOVE, 3)[1]
     assert not asked.joint and asked.number == 3
     # Gaussian noise grows more slowly with the number of tables: it takes a smaller table.

@@ -63,8 +63,9 @@ FEWEST_CELLS = 16.0
 MOST_PER_COLUMN, MOST_PER_COLUMN_GAUSSIAN = 1, 2
 MOST_OF_FEW, MOST_ROUNDS = 8, 128
 #: One table of all columns replaces the rounds where it leaves at most this many times the squared
-#: noise on a typical pair; it has no other error.
-JOINT_WORTH = 2.0
+#: noise on a typical pair, since it has no other error; and where its noise changes at most this
+#: part of the rows.
+JOINT_WORTH, JOINT_NOISE = 2.0, 0.4
 #: The most cells of the model.
 MOST_MODEL_CELLS = 2**19
 #: A table may have so many cells that its noise adds up to this many times the rows.
@@ -234,7 +235,8 @@ def _joint_is_better(sizes: NDArray[np.int64], spread: float, rows: float, slowd
     """
     cells: int = prod(sizes.tolist())
     typical = _typical_cells(sizes, spread, rows)
-    return cells <= min(JOINT_WORTH * typical * slowdown, MOST_MODEL_CELLS)
+    most = min(JOINT_WORTH * typical * slowdown, JOINT_NOISE * rows / spread, MOST_MODEL_CELLS)
+    return cells <= most
 
 
 def _spread(limit: Loss, relation: Relation, share: Fraction) -> float:
