@@ -184,7 +184,7 @@ def _parse_columns(columns: Mapping[str, NDArray[Any]], bits: bool) -> NDArray[n
     most = 1 if bits else 2
     known: dict[Any, int] = {str(value): value for value in range(most + 1)}
     known |= {f"{value}.0": value for value in range(most + 1)}
-    known |= {text: MISSING for text in (*ABSENT, "None", "<NA>", "null", "-1.0")}
+    known |= dict.fromkeys((*ABSENT, "None", "<NA>", "null", "-1.0"), MISSING)
     known |= {"True": 1, "False": 0} if bits else {}
     rows = len(next(iter(columns.values()), ()))
     values = np.empty((rows, len(columns)), dtype=np.int8)
@@ -195,7 +195,7 @@ def _parse_columns(columns: Mapping[str, NDArray[Any]], bits: bool) -> NDArray[n
         if wrong:
             problems.append(_bad_call(name, wrong[0], len(wrong), most))
         else:
-            values[:, place] = parsed
+            values[:, place] = np.array(parsed, dtype=np.int8)
     if problems:
         raise DataError(problems)
     return values

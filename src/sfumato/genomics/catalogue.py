@@ -72,7 +72,8 @@ def case_frequency(
     odds = np.asarray(odds_ratio, dtype=np.float64)
     if not (odds > 0).all():
         raise ValueError("an odds ratio must be positive")
-    return np.clip(1 / (1 + (1 - frequency) / (odds * frequency)), clip, 1 - clip)
+    cases = 1 / (1 + (1 - frequency) / (odds * frequency))
+    return np.asarray(np.clip(cases, clip, 1 - clip))
 
 
 def odds_ratio(cases: ArrayLike, controls: ArrayLike, *, clip: float = CLIP) -> NDArray[np.float64]:

@@ -68,11 +68,14 @@ class _Bucket:
 
     variable: int
     own: list[Factor]
-    scope: tuple[int, ...] = ()
-    parent: int | None = None
     children: list[int] = field(default_factory=list)
     up: Factor | None = None
     down: list[Factor] = field(default_factory=list)
+
+    def message(self) -> Factor:
+        """Return what the bucket sends on; it is made before anybody asks for it."""
+        assert self.up is not None
+        return self.up
 
 
 def calibrate(single: Floats, shared: Sequence[Factor]) -> tuple[Floats, Floats]:
@@ -146,24 +149,24 @@ def _calibrate(
     for variable in order:
         bucket = buckets[variable]
         rest = [other for other in scopes[variable] if other != variable]
-        ups = [up for child in bucket.children if (up := buckets[child].up) is not None]
-        bucket.up = multiply([*bucket.own, *ups]).keep(rest)
+        bucket.up = multiply(
+            [*bucket.own, *(buckets[child].message() for child in bucket.children)]
+        ).keep(rest)
         if rest:
-            bucket.parent = min(rest, key=rank.__getitem__)
-            buckets[bucket.parent].children.append(variable)
+            buckets[min(rest, key=rank.__getitem__)].children.append(variable)
         else:
             evidence = evidence + bucket.up.logs
     posterior = np.empty(single.shape[:2])
     for variable in reversed(order):
         bucket = buckets[variable]
-        ups = {child: buckets[child].up for child in bucket.children}
+        messages = [(child, buckets[child].message()) for child in bucket.children]
         around = [*bucket.own, *bucket.down]
-        belief = multiply([*around, *(up for up in ups.values() if up is not None)])
+        belief = multiply([*around, *(message for _, message in messages)])
         logs = belief.keep((variable,)).logs
         with np.errstate(invalid="ignore"):
             posterior[:, variable] = np.exp(logs[:, 1] - np.logaddexp(logs[:, 0], logs[:, 1]))
-        for child in bucket.children:
-            others = [up for name, up in ups.items() if name != child and up is not None]
+        for child, _ in messages:
+            others = [message for name, message in messages if name != child]
             wanted = [other for other in scopes[child] if other != child]
             buckets[child].down = [multiply([*around, *others]).keep(wanted)]
     return evidence, posterior

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.genomics.calls import Calls
-from sfumato.genomics.catalogue import CLIP, TraitAssociation
+from sfumato.genomics.catalogue import CLIP, TraitAssociation, case_frequency
 from sfumato.genomics.codings import MISSING, refuse_unknown_coding, state_probabilities
 from sfumato.genomics.elimination import Factor, calibrate
 from sfumato.genomics.site_names import split_name
@@ -421,8 +420,6 @@ def _site_node(
     group: list[TraitAssociation], traits: Mapping[str, int], shares: Any, clip: float
 ) -> SiteNode:
     """Return the node of a site from its associations, all in terms of one allele."""
-    from sfumato.genomics.catalogue import case_frequency
-
     control = np.clip([one.control_frequency for one in group], clip, 1 - clip)
     case = case_frequency([one.odds_ratio for one in group], control, clip=clip)
     share = shares(group)
