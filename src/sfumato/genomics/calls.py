@@ -162,9 +162,13 @@ class Calls:
             raise ValueError("bits do not tell the number of copies; choose another coding")
         return counts
 
-    def keep(self, people: ArrayLike) -> Calls:
+    def keep(self, people: ArrayLike | slice) -> Calls:
         """Return the calls of some people, by their rows or by a mask."""
-        return Calls(self.names, self.values[np.asarray(people)], self.bits)
+        return Calls(
+            self.names,
+            self.values[people if isinstance(people, slice) else np.asarray(people)],
+            self.bits,
+        )
 
 
 def _bad_call(name: str, row: int, many: int, most: int) -> Problem:

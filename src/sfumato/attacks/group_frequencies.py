@@ -1,0 +1,287 @@
+"""Allele frequencies of a group of people, as a study released them: exact, or with noise.
+
+Attacks take frequencies from here, whoever released them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import noise
+from sfumato.engines.errors import DataError, Problem
+from sfumato.engines.files import TableFile
+from sfumato.genomics.calls import ALLELE_COLUMNS, SITE_COLUMNS, Calls, find_column
+from sfumato.genomics.codings import MISSING
+from sfumato.genomics.site_names import split_name
+from sfumato.genomics.trait_network import TraitNetwork
+from sfumato.noise.exact import Number, exact, positive
+
+__all__ = ["GroupFrequencies", "perturb_network", "read_frequencies", "read_study"]
+
+Floats = NDArray[np.float64]
+#: Names of the columns of a file of released frequencies.
+GROUP_COLUMNS = {
+    "cases": ("cases", "case_frequency", "frequency_cases", "effect_allele_frequency_cases"),
+    "controls": (
+        "controls",
+        "control_frequency",
+        "frequency_controls",
+        "effect_allele_frequency_controls",
+    ),
+    "all": ("frequency", "effect_allele_frequency", "cases", "case_frequency"),
+}
+
+
+@dataclass(frozen=True)
+class GroupFrequencies:
+    """The allele frequencies of one group of people.
+
+    Parameters
+    ----------
+    names
+        Sites, or sites with the counted allele as `rs12982744-C`.
+    values
+        The frequency at each site. With noise it may lie outside 0 to 1.
+    people
+        The size of the group, which is public.
+    noise
+        The standard deviation of the noise on a frequency; 0 if there is none.
+    epsilon
+        The privacy loss of the release, for one person of the group replaced by another; `None` if
+        there is no guarantee.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    people: int
+    noise: float = 0.0
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.shape != (len(self.names),):
+            raise ValueError(f"there are {len(self.names):,} sites and {values.size:,} frequencies")
+        if not np.isfinite(values).all():
+            raise ValueError("a frequency must be a finite number")
+        if self.people < 1:
+            raise ValueError(f"people must be at least 1; got {self.people}")
+        if not self.noise >= 0:
+            raise ValueError(f"noise must not be negative; got {self.noise}")
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def of(cls, calls: Calls) -> GroupFrequencies:
+        """Return the exact frequencies of people. Not private.
+
+        A missing call is left out; a site without any call has the frequency one half.
+        """
+        if calls.bits:
+            raise ValueError("allele frequencies need counts of alleles; the calls are bits")
+        seen = calls.values != MISSING
+        total = np.where(seen, calls.values, 0).sum(axis=0)
+        alleles = 2 * seen.sum(axis=0)
+        values = np.where(alleles > 0, total / np.maximum(alleles, 1), 0.5)
+        return cls(calls.names, values, calls.people)
+
+    def with_noise(self, epsilon: Number) -> GroupFrequencies:
+        """Return the frequencies as a private release of the group would give them.
+
+        The allele counts of K sites get discrete Laplace noise of scale 2K/ε. One person replaced
+        by another changes each count by at most 2, so this is ε-DP for a group of public size and
+        sites that were chosen without the data. It is a trial: nothing is booked.
+
+        Parameters
+        ----------
+        epsilon
+            The privacy loss.
+        """
+        scale = 2 * len(self.names) / positive(epsilon, "epsilon")
+        counts = np.rint(2 * self.people * self.values).astype(np.int64)
+        noisy = counts + noise.discrete_laplace(len(counts), scale=scale)
+        deviation = float(np.sqrt(2)) * float(scale) / (2 * self.people)
+        return replace(
+            self,
+            values=noisy / (2 * self.people),
+            noise=deviation,
+            epsilon=float(exact(epsilon)),
+        )
+
+
+def perturb_network(
+    network: TraitNetwork,
+    epsilon: Number,
+    people: int,
+    *,
+    published: bool = False,
+    clip: float = 1e-3,
+) -> TraitNetwork:
+    """Return a network whose studies released noisy frequencies, one study for each trait.
+
+    Parameters
+    ----------
+    network
+        The network with exact frequencies.
+    epsilon
+        The privacy loss of each study.
+    people
+        The number of cases, and of controls, of each study.
+    published
+        Use the noise of the published evaluation, which has twice the scale that is needed:
+        2K/(εn) on a frequency instead of K/(εn), for a trait with K sites.
+    clip
+        Noisy frequencies are kept from `clip` to 1 − `clip`.
+    """
+    per_site = exact(4 if published else 2) / positive(epsilon, "epsilon")
+    if people < 1:
+        raise ValueError(f"people must be at least 1; got {people}")
+    for place, trait in enumerate(network.traits):
+        nodes = [site for site in network.sites if place in site.parents]
+        pairs = [(site.cases[at], site.controls[at]) for site in nodes
+                 for at in (site.parents.index(place),)]  # fmt: skip
+        counts = np.rint(2 * people * np.array(pairs)).astype(np.int64)
+        noisy = counts + noise.discrete_laplace(counts.shape, scale=per_site * len(nodes))
+        shares = (noisy / (2 * people)).tolist()
+        given = {site.name: (pair[0], pair[1]) for site, pair in zip(nodes, shares, strict=True)}
+        network = network.with_frequencies(trait, given, clip=clip)
+    return network
+
+
+def read_frequencies(
+    path: str | Path,
+    *,
+    group: str = "all",
+    people: int,
+    noise: float = 0.0,
+    epsilon: float | None = None,
+) -> GroupFrequencies:
+    """Read the released frequencies of one group from a CSV file.
+
+    Parameters
+    ----------
+    path
+        A table with a column `site` (or `snp`, `rsid`, `variant_id`), perhaps `allele`, and
+        `frequency`, `cases` or `controls`.
+    group
+        Which frequencies: `"cases"`, `"controls"`, or `"all"` for a file with one group.
+    people, noise, epsilon
+        As in `GroupFrequencies`.
+    """
+    if group not in GROUP_COLUMNS:
+        raise ValueError(f"group must be one of {', '.join(GROUP_COLUMNS)}; got {group!r}")
+    names, (values,), _ = _read_columns(Path(path), (group,))
+    return GroupFrequencies(names, values, people, noise, epsilon)
+
+
+def read_study(path: str | Path) -> dict[str, dict[str, tuple[float, float]]]:
+    """Read the released frequencies of cases and controls by trait.
+
+    Parameters
+    ----------
+    path
+        A table with the columns `trait`, `site`, perhaps `allele`, `cases` and `controls`.
+    """
+    names, (cases, controls), traits = _read_columns(Path(path), ("cases", "controls"), trait=True)
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for trait, name, case, control in zip(traits, names, cases, controls, strict=True):
+        found.setdefault(trait, {})[name] = (float(case), float(control))
+    return found
+
+
+def _read_columns(
+    path: Path, groups: tuple[str, ...], *, trait: bool = False
+) -> tuple[tuple[str, ...], tuple[Floats, ...], tuple[str, ...]]:
+    """Return the names of sites, the frequencies of some groups and the traits of a file."""
+    file = TableFile(path)
+    site, allele = find_column(file, SITE_COLUMNS), find_column(file, ALLELE_COLUMNS, needed=False)
+    shares = [find_column(file, GROUP_COLUMNS[group]) for group in groups]
+    study = find_column(file, ("trait",)) if trait else None
+    read = file.read([name for name in (site, allele, *shares, study) if name is not None])
+    assert site is not None
+    names = read[site].to_list()
+    if allele is not None:
+        letters = read[allele].to_list()
+        names = [f"{name}-{letter}" if letter else name
+                 for name, letter in zip(names, letters, strict=True)]  # fmt: skip
+    values = tuple(_numbers(str(name), read[str(name)].to_list()) for name in shares)
+    return tuple(names), values, tuple(read[study].to_list()) if study is not None else ()
+
+
+def _numbers(field: str, texts: list[str | None]) -> Floats:
+    """Return a column of finite numbers; anything else is refused."""
+    found = np.empty(len(texts))
+    for row, text in enumerate(texts, start=1):
+        try:
+            found[row - 1] = float(text or "nan")
+        except ValueError:
+            found[row - 1] = np.nan
+        if not np.isfinite(found[row - 1]):
+            raise DataError(
+                Problem(
+                    field=field,
+                    row=row,
+                    wrong="a frequency must be a finite number",
+                    remedy="Correct the entry, or leave the site out.",
+                )
+            )
+    return found
+
+
+def read_shares(path: str | Path, *, key: str, value: str) -> dict[str, float]:
+    """Read a table of two columns, such as trait and prevalence.
+
+    Parameters
+    ----------
+    path
+        A CSV file.
+    key
+        `"trait"` or `"site"`; a column `allele` beside sites is added to their names.
+    value
+        The name of the column of numbers.
+    """
+    file = TableFile(Path(path))
+    names = SITE_COLUMNS if key == "site" else (key,)
+    first, second = find_column(file, names), find_column(file, (value,))
+    allele = find_column(file, ALLELE_COLUMNS, needed=False) if key == "site" else None
+    read = file.read([name for name in (first, second, allele) if name is not None])
+    assert first is not None and second is not None
+    keys = [str(name) for name in read[first].to_list()]
+    if allele is not None:
+        keys = [f"{name}-{letter}" for name, letter in zip(keys, read[allele], strict=True)]
+    return dict(zip(keys, _numbers(second, read[second].to_list()).tolist(), strict=True))
+
+
+def align(
+    calls: Calls, groups: Mapping[str, GroupFrequencies]
+) -> tuple[NDArray[np.int8], dict[str, Floats]]:
+    """Return calls and frequencies at the sites that all of them have, in terms of one allele.
+
+    Parameters
+    ----------
+    calls
+        The calls of people.
+    groups
+        Frequencies; the names of the first decide which alleles are counted.
+    """
+    tables = {label: {split_name(name)[0]: place for place, name in enumerate(group.names)}
+              for label, group in groups.items()}  # fmt: skip
+    leading = next(iter(groups.values()))
+    common = set(calls.sites).intersection(*tables.values())
+    chosen = [split_name(name) for name in leading.names if split_name(name)[0] in common]
+    if not chosen:
+        raise ValueError("the calls and the released frequencies have no site in common")
+    known = dict(map(split_name, calls.names))
+    alleles = [allele or known[site] or "" for site, allele in chosen]
+    counts = calls.counts_of([site for site, _ in chosen], alleles)
+    found = {}
+    for label, group in groups.items():
+        at = np.array([tables[label][site] for site, _ in chosen])
+        own = [split_name(group.names[place])[1] for place in at]
+        turned = [name not in (None, allele) and bool(allele)
+                  for name, allele in zip(own, alleles, strict=True)]  # fmt: skip
+        found[label] = np.where(turned, 1 - group.values[at], group.values[at])
+    return counts, found
