@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,9 +178,7 @@ def membership(
     ] = 0.0,
     released_epsilon: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER", help="The privacy loss of the released file, for the bound."
-        ),
+        typer.Option(metavar="NUMBER", help="The privacy loss of that file, for the bound."),
     ] = None,
     epsilons: EpsilonsOption = None,
     sites: SitesOption = None,
@@ -245,6 +244,7 @@ def traits(
     """Infer the traits of people from their genotypes. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
         from sfumato.attacks.traits import TraitInference
+        from sfumato.genomics.calls import read_truth
 
         refuse_unwritable(out, (".html",))
         names = None if infer is None else parse_names(infer, what="traits", example="COPD,height")
@@ -252,8 +252,9 @@ def traits(
         networks, _ = _read_networks(screen, catalogue, prevalence, population, released, epsilons,
                                      people, cpt, coding)  # fmt: skip
         found = _read_calls(calls, sites, bits)
+        known = None if truth is None else read_truth(truth)
         with screen.working("attacking"):
-            outcome = attack.run(networks, found, truth=_read_truth(truth))
+            outcome = attack.run(networks, found, truth=known)
         _answer(screen, outcome, out)
 
 
@@ -283,13 +284,14 @@ def identity(
     """Find the record of a person with known traits. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
         from sfumato.attacks.identity import IdentityInference
+        from sfumato.genomics.calls import read_truth
 
         refuse_unwritable(out, (".html",))
         attack = IdentityInference(method=method.value)
         fixed, noisy = _read_networks(screen, catalogue, prevalence, population, released,
                                       epsilons, people, cpt, coding)  # fmt: skip
         found = _read_calls(records, sites, bits)
-        known = _read_truth(truth)
+        known = None if truth is None else read_truth(truth)
         with screen.working("attacking"):
             if known is None:
                 # Every simulated target meets fresh noise.
@@ -317,20 +319,6 @@ def _read_calls(path: Path, sites: Path | None, bits: bool = False) -> Calls:
 
     names = None if sites is None else read_sites(sites)
     return read_calls(path, sites=names, bits=bits)
-
-
-def _read_truth(path: Path | None) -> dict[str, Any] | None:
-    """Read who has which trait."""
-    from sfumato.genomics.calls import read_calls
-
-    if path is None:
-        return None
-    found = read_calls(path, bits=True)
-    if (found.values < 0).any():
-        raise Refusal(
-            ExitCode.DATA, f"{path.name}: the truth must be 0 or 1 for every person and trait"
-        )
-    return {name: found.values[:, place] for place, name in enumerate(found.names)}
 
 
 def _read_networks(
@@ -368,9 +356,8 @@ def _read_networks(
         for trait, frequencies in read_study(released).items():
             changed = changed.with_frequencies(trait, frequencies)
         networks[released.name] = changed
-    noisy = {
-        f"ε = {text}": lambda loss=loss: perturb_network(network, loss, people or 1)
-        for text, loss in losses
+    noisy: dict[str, Callable[[], TraitNetwork]] = {
+        f"ε = {text}": partial(perturb_network, network, loss, people or 1) for text, loss in losses
     }
     networks |= {label: make() for label, make in noisy.items()}
     return networks, noisy

@@ -18,7 +18,7 @@ from sfumato.engines.files import TableFile
 from sfumato.genomics.codings import MISSING, encode_counts, refuse_unknown_coding
 from sfumato.genomics.site_names import split_name
 
-__all__ = ["Calls", "read_calls", "read_sites"]
+__all__ = ["Calls", "read_calls", "read_sites", "read_truth"]
 
 #: Texts of a call that is missing.
 ABSENT = ("", "NA", "NaN", "nan", ".", "-1", "-9")
@@ -225,10 +225,33 @@ def read_calls(
         if sites is None:
             raise ValueError(f"{place.name} has no names of sites; give them by sites (--sites)")
         return Calls(tuple(sites), _load_array(place), bits)
-    file = TableFile(place)
+    return Calls(*_read_table(place, bits), bits)
+
+
+def read_truth(path: str | Path) -> dict[str, NDArray[np.int8]]:
+    """Read who has which trait from a CSV file.
+
+    Parameters
+    ----------
+    path
+        A table with a column of 0 and 1 for each trait and a row for each person; a column `id`,
+        `person` or `sample` is ignored.
+    """
+    names, values = _read_table(Path(path), bits=True)
+    problems = [_bad_call(name, int(np.flatnonzero(column == MISSING)[0]) + 1, 1, 1)
+                for name, column in zip(names, values.T, strict=True)
+                if (column == MISSING).any()]  # fmt: skip
+    if problems:
+        raise DataError(problems)
+    return dict(zip(names, values.T, strict=True))
+
+
+def _read_table(path: Path, bits: bool) -> tuple[tuple[str, ...], NDArray[np.int8]]:
+    """Return the names and the calls of a CSV file."""
+    file = TableFile(path)
     names = [name for name in file.names() if name.lower() not in IDENTITIES]
     columns = {name: series.to_numpy() for name, series in file.read(names).items()}
-    return Calls(tuple(names), _parse_columns(columns, bits), bits)
+    return tuple(names), _parse_columns(columns, bits)
 
 
 def _load_array(path: Path) -> NDArray[Any]:
