@@ -128,7 +128,8 @@ def _gain(
     thresholds = np.unique(np.concatenate([inside[learn], outside[learn]]))
     above = [1 - np.searchsorted(np.sort(group[learn]), thresholds) / len(group[learn])
              for group in (inside, outside)]  # fmt: skip
-    best = thresholds[np.argmax(above[0] - above[1])]
+    place = int(np.argmax(above[0] - above[1]))
+    best = thresholds[max(place - 1, 0) : place + 1].mean()
     return float(np.mean(inside[test] >= best) - np.mean(outside[test] >= best))
 
 

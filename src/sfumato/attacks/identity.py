@@ -166,15 +166,15 @@ class IdentityOutcome(GenomicOutcome):
     def verdict(self) -> str:
         """Return what a study group may conclude."""
         worst = max(self.rows, key=lambda row: row.mean - row.margin)
-        if worst.mean - worst.margin <= worst.guess:
+        if worst.mean - worst.margin <= worst.guess * (1 + 1e-9):
             return (
                 "Verdict: this attack does no better than guessing here. It is one attack, with "
                 "these traits; it does not rule out others."
             )
         return (
             f"Verdict: removing names does not make genotypes anonymous. With {worst.known} known "
-            f"trait{'s' * (worst.known != 1)} a record is found {worst.mean / worst.guess:.0f} "
-            "times as often as by guessing. Do not share individual genotypes as anonymous data."
+            f"trait{'s' * (worst.known != 1)} the true record gets {worst.mean / worst.guess:.1f} "
+            "times the probability of a guess. Do not share individual genotypes as anonymous data."
         )
 
     def meaning(self) -> tuple[str, ...]:
