@@ -123,12 +123,15 @@ def table20(options: argparse.Namespace) -> list[dict[str, Any]]:
         print(f"{row:3d} {'  '.join(shown)}  {error:.1e}", flush=True)
         document.append({"row": row, "found": found, "error": error})
     worst = max(item["error"] for item in document)
-    print(f"\nlargest error {worst:.1e} (allowed 1e-4); not so: the printed figure is off\n")
+    print(f"\nlargest error {worst:.1e} (allowed 1e-4); not so: the printed figure is off")
     return document
 
 
 def simulate(
-    method: str, networks: dict[str, TraitNetwork | Callable[[], TraitNetwork]], runs: int
+    method: str,
+    networks: dict[str, TraitNetwork | Callable[[], TraitNetwork]],
+    runs: int,
+    sizes: tuple[int, ...] | None = None,
 ) -> Any:
     """Return identity inference among 85 records that are drawn anew, and a target."""
     network = published_network()
@@ -139,9 +142,8 @@ def simulate(
     def background() -> Calls:
         return Calls(names, (draw.random((PEOPLE, len(names))) < shares).astype(np.int8), bits=True)
 
-    attack = IdentityInference(
-        method=method, population=dict(zip(names, shares.tolist(), strict=True))
-    )
+    population = dict(zip(names, shares.tolist(), strict=True))
+    attack = IdentityInference(method=method, population=population, sizes=sizes)
     return attack.simulate(networks, background, runs=runs, generator=draw)
 
 
@@ -163,7 +165,6 @@ def table22(options: argparse.Namespace) -> list[dict[str, Any]]:
         print(
             f"{k:2d}   {printed:.4f} | {'| '.join(parts)}| ×{means[1] / means[0]:.2f}", flush=True
         )
-    print()
     return document
 
 
@@ -179,17 +180,21 @@ def privacy(options: argparse.Namespace) -> list[dict[str, Any]]:
             noisy = partial(perturb_network, network, loss, people, published=True)
             means = []
             for method in ("likelihood", "likelihood_ratio"):
-                outcome = simulate(method, {"published": network, "noisy": noisy}, options.runs)
+                outcome = simulate(
+                    method, {"published": network, "noisy": noisy}, options.runs, (6,)
+                )
                 means.append(outcome["noisy", method, 6].mean)
             drawn = [noisy() for _ in range(200)]
-            errors = {row: float(np.mean([abs(mean_posterior(one, row)[2] / share - 1)
-                                          for one in drawn])) for row, share in exact.items()}  # fmt: skip
+            moves = {
+                row: [abs(mean_posterior(one, row)[2] / share - 1) for one in drawn]
+                for row, share in exact.items()
+            }
+            errors = {row: float(np.mean(values)) for row, values in moves.items()}
             gamma = float(np.mean(list(errors.values())))
             print(f"{people:5d} {loss:>4s} | {means[0]:.4f}   {wanted:.2f}     | {means[1]:.4f}"
                   f"           | {gamma:8.3f}     {errors[5]:8.3f}", flush=True)  # fmt: skip
             document.append({"people": people, "epsilon": loss, "likelihood": means[0],
                              "likelihood_ratio": means[1], "errors": errors})  # fmt: skip
-    print()
     return document
 
 
@@ -240,10 +245,15 @@ def members(options: argparse.Namespace) -> list[dict[str, Any]]:
             print(f"{len(places):6,d} {loss:>7s} | {ratio[0]:.3f}   {100 * ratio[1]:5.1f} %   "
                   f"{100 * ratio[2]:5.1f} %  {100 * ratio[3]:5.1f} %  | {homer[0]:.3f}   "
                   f"{100 * homer[1]:5.1f} %  | {bound:>7s}", flush=True)  # fmt: skip
-            document.append({"sites": len(places), "epsilon": loss,
-                             "likelihood_ratio": ratio.tolist(), "homer": homer.tolist()})  # fmt: skip
-        print()
-    return document
+            document.append(
+                {
+                    "sites": len(places),
+                    "epsilon": loss,
+                    "likelihood_ratio": ratio.tolist(),
+                    "homer": homer.tolist(),
+                }
+            )
+        return document
 
 
 PARTS = {"table20": table20, "table22": table22, "privacy": privacy, "members": members}
@@ -265,7 +275,7 @@ def main() -> None:
     for name in chosen:
         started = time.process_time()
         document[name] = PARTS[name](options)
-        print(f"{name}: {time.process_time() - started:.1f} CPU seconds\n", flush=True)
+        print(f"\n{name}: {time.process_time() - started:.1f} CPU seconds\n", flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=2) + "\n")
 

@@ -180,6 +180,8 @@ def test_many_sets_of_traits_are_sampled():
     rows = [attack.simulate(network(), background, runs=3).rows for attack in (few, all_sets)]
     assert [row.known for row in rows[0]] == [1, 2, 3, 4, 5, 6]
     assert rows[0][5].mean == pytest.approx(rows[1][5].mean)
+    one = IdentityInference(sizes=(2, 6)).simulate(network(), background, runs=3)
+    assert [row.known for row in one.rows] == [2, 6]
 
 
 def test_no_better_than_guessing_is_said_so():
@@ -196,6 +198,8 @@ def test_no_better_than_guessing_is_said_so():
         (lambda: IdentityInference(method="x"), "method must be one of"),
         (lambda: IdentityInference(population="x"), "population must be"),
         (lambda: IdentityInference(most_sets=0), "most_sets"),
+        (lambda: IdentityInference(sizes=(0,)), "sizes must be positive"),
+        (lambda: IdentityInference(sizes=(7,)).simulate(network(), RECORDS, runs=1), "no target"),
         (lambda: IdentityInference(population={"rs0": 0.5}).posterior(network(), RECORDS, KNOWN),
          "no frequency of rs9394152-C"),
         (lambda: IdentityInference().posterior(network(), RECORDS, ("x",)), "no trait 'x'"),

@@ -90,7 +90,7 @@ def test_traits_with_truth_release_and_noise(run, files):
     assert shown.code == 0, shown.err
     for told in ("Not private", "COPD", "published", "released.csv", "ε = 2", "loss by guessing"):
         assert told in shown.out
-    assert "10 associations of 6 traits" in shown.err
+    assert "Associations: 10. Traits: 6. Sites: 9." in shown.err
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "does not violate the guarantee" in page
     document = run(*words, "--infer", "COPD", "--evidence", "own_sites", "--cpt", "lemma7",

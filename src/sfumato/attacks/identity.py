@@ -233,6 +233,8 @@ class IdentityInference:
         The source of the denominator: `"records"`, the table itself with one half added to each
         count; `"model"`, the network with every trait at its prevalence; or the probability of the
         counted allele by site.
+    sizes
+        The numbers of known traits that are tried; by default all.
     most_sets
         The number of sets of known traits that are tried for each target and number of traits; if
         there are more, a random choice of them.
@@ -244,6 +246,7 @@ class IdentityInference:
 
     method: str = "likelihood_ratio"
     population: str | Mapping[str, float] = "records"
+    sizes: tuple[int, ...] | None = None
     most_sets: int = 64
 
     def __post_init__(self) -> None:
@@ -254,6 +257,8 @@ class IdentityInference:
                 'population must be "records", "model" or frequencies by site; got '
                 f"{self.population!r}"
             )
+        if self.sizes is not None and (not self.sizes or min(self.sizes) < 1):
+            raise ValueError(f"sizes must be positive numbers of traits; got {self.sizes}")
         if self.most_sets < 1:
             raise ValueError(f"most_sets must be at least 1; got {self.most_sets}")
 
@@ -375,8 +380,11 @@ class IdentityInference:
         kept: dict[Any, Any] = {}
         for trial in trials:
             records = len(trial.states)
-            sets = {many: _choose_sets(trial.traits, many, self.most_sets, pick)
-                    for many in range(1, len(trial.traits) + 1)}  # fmt: skip
+            sets = {
+                many: _choose_sets(trial.traits, many, self.most_sets, pick)
+                for many in range(1, len(trial.traits) + 1)
+                if self.sizes is None or many in self.sizes
+            }
             if fresh:
                 # New records, and perhaps new noise: nothing of an earlier run holds.
                 kept = {}
@@ -400,6 +408,8 @@ class IdentityInference:
                             kept[key] = _normalise(weights)
                         figures.append(_figures(network, traits, kept[key], trial, known))
                     found.setdefault((label, many), []).append(_mean(figures))
+        if not found:
+            raise ValueError(f"no target has as many traits as sizes asks for; got {self.sizes}")
         return tuple(
             self._row(label, many, np.array(figures, dtype=np.float64), records)
             for (label, many), figures in sorted(

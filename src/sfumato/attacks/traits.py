@@ -172,9 +172,9 @@ class TraitOutcome(GenomicOutcome):
                 "Protect genotypes; withholding one study changes little."
             )
         return (
-            f"Verdict: under {last}, the model moves beliefs by {total[last] / total[first]:.0%} "
-            f"of the information under {first}. Noise makes these beliefs less reliable; it does "
-            "not protect a person whose genotype is known."
+            f"Verdict: a genotype moves beliefs about all traits by {total[last]:.3g} bits under "
+            f"{last}, and by {total[first]:.3g} bits under {first}. Noise makes these beliefs less "
+            "reliable; it does not protect a person whose genotype is known."
         )
 
     def meaning(self) -> tuple[str, ...]:

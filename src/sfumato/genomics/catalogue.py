@@ -211,14 +211,13 @@ class Catalogue:
 
     def words(self) -> str:
         """Return what was read and what was left out."""
-        many = len(self.associations)
-        left = "; ".join(f"{count:,} {why}" for why, count in sorted(self.skipped.items()))
+        left = "; ".join(f"{why} ({count:,})" for why, count in sorted(self.skipped.items()))
         return (
-            f"{self.records:,} records read: {many:,} associations of {len(self.traits):,} traits "
-            f"with {len(self.sites):,} sites. Left out: {left or 'none'}. {self.flipped:,} records "
-            "had an odds ratio below 1 and were put in terms of the other allele. "
-            f"{len(self.ambiguous):,} sites have complementary alleles, so their strand is "
-            "ambiguous."
+            f"Records read: {self.records:,}. Associations: {len(self.associations):,}. Traits: "
+            f"{len(self.traits):,}. Sites: {len(self.sites):,}. Records left out, because they: "
+            f"{left or 'none'}. Put in terms of the other allele, "
+            f"because the odds ratio was below 1: {self.flipped:,}. Sites whose strand is "
+            f"ambiguous (A/T or C/G): {len(self.ambiguous):,}."
         )
 
 
