@@ -96,6 +96,7 @@ def test_traits_with_truth_release_and_noise(run, files):
     document = run(*words, "--infer", "COPD", "--evidence", "own_sites", "--cpt", "lemma7",
                    "--json").document  # fmt: skip
     assert [row["trait"] for row in document["rows"]] == ["COPD"]
+    assert "not a probability distribution" in document["model"]
     coded = run(*words, "--coding", "dosage", "--json").document
     assert coded["rows"][0]["bits"] != document["rows"][0]["bits"]
 

@@ -99,6 +99,13 @@ class TestTables:
             odds /= (f / (1 - f)) ** 2
             assert table[(*traits, 1)] == pytest.approx(odds / (1 + odds))
 
+    def test_the_published_product_is_flagged(self):
+        published = network(cpt="lemma7")
+        assert not published.is_distribution and "not a probability" in published.words()
+        assert network().is_distribution and "not a probability" not in network().words()
+        alone = TraitNetwork.of(associations()[:3], PREVALENCE, cpt="lemma7")
+        assert alone.is_distribution
+
 
 class TestInference:
     """Exact posteriors."""

@@ -92,8 +92,9 @@ class GroupFrequencies:
         """Return the frequencies as a private release of the group would give them.
 
         The allele counts of K sites get discrete Laplace noise of scale 2K/ε. One person replaced
-        by another changes each count by at most 2, so this is ε-DP for a group of public size and
-        sites that were chosen without the data. It is a trial: nothing is booked.
+        by another changes each count by at most 2, so this is ε-DP for a group of public size,
+        sites that were chosen without the data and complete calls. It is a trial: nothing is
+        booked.
 
         Parameters
         ----------

@@ -31,6 +31,8 @@ States = NDArray[np.int8]
 #: A model, or a function that makes a new one for every run, say with fresh noise.
 Model: TypeAlias = TraitNetwork | Callable[[], TraitNetwork]
 METHODS = ("likelihood_ratio", "likelihood")
+#: Probabilities of records that are kept for targets with the same known traits.
+MOST_KEPT = 2**24
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,13 @@ class IdentityOutcome(GenomicOutcome):
     simulated
         Whether targets were drawn from the model, as in the published evaluation, or are people of
         the table.
+    model
+        The size and the choices of the model.
     """
 
     rows: tuple[IdentityRow, ...]
     simulated: bool
+    model: str
     attack: ClassVar[str] = "identity"
     title: ClassVar[str] = "Whose record is it? Identity inference from known traits"
     caption: ClassVar[str] = (
@@ -116,7 +121,11 @@ class IdentityOutcome(GenomicOutcome):
 
     def figures(self) -> dict[str, Any]:
         """Return the rows as plain documents."""
-        return {"simulated": self.simulated, "rows": [row.to_json() for row in self.rows]}
+        return {
+            "simulated": self.simulated,
+            "model": self.model,
+            "rows": [row.to_json() for row in self.rows],
+        }
 
     def grid(self) -> Grid:
         """Return one line per release, method and number of known traits."""
@@ -141,6 +150,7 @@ class IdentityOutcome(GenomicOutcome):
         return (
             ("the attacker has", "an anonymous table of genotypes that contains the target, some "
              "traits of the target and published associations"),
+            ("model", self.model),
             ("records", f"{first.records:,}"),
             ("targets", f"{first.targets:,}, {target}"),
             ("likeliest", "how often the true record has the highest probability"),
@@ -247,7 +257,7 @@ class IdentityInference:
     method: str = "likelihood_ratio"
     population: str | Mapping[str, float] = "records"
     sizes: tuple[int, ...] | None = None
-    most_sets: int = 64
+    most_sets: int = 32
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -305,8 +315,7 @@ class IdentityInference:
         Parameters
         ----------
         networks
-            The models, by a label such as `"published"` or `"ε = 1"`. A function makes a new model
-            for every run.
+            The models, by a label such as `"published"` or `"ε = 1"`. A function is called once.
         calls
             The records.
         truth
@@ -328,7 +337,8 @@ class IdentityInference:
             _Trial(states, int(row), tuple(np.array(first.traits, dtype=object)[held[row]]))
             for row in targets
         ]
-        return IdentityOutcome(self._try_all(models, trials, fresh=False), simulated=False)
+        rows = self._try_all(models, trials, fresh=False)
+        return IdentityOutcome(rows, simulated=False, model=first.words())
 
     def simulate(
         self,
@@ -343,7 +353,8 @@ class IdentityInference:
         Parameters
         ----------
         networks
-            As for `run`. Targets are drawn from the first.
+            As for `run`, but a function is called for every target, say to draw fresh noise.
+            Targets are drawn from the first.
         records
             The records among which a target is hidden, or a function that returns new ones for
             every run.
@@ -368,7 +379,8 @@ class IdentityInference:
                 target = np.minimum(states, chances.shape[1] - 1).astype(np.int8)
                 yield _Trial(np.vstack([background, target]), len(background), truth.traits)
 
-        return IdentityOutcome(self._try_all(models, trials(), fresh=True), simulated=True)
+        rows = self._try_all(models, trials(), fresh=True)
+        return IdentityOutcome(rows, simulated=True, model=truth.words())
 
     def _try_all(
         self, models: Mapping[str, Model], trials: Iterable[_Trial], *, fresh: bool
@@ -377,7 +389,8 @@ class IdentityInference:
         found: dict[tuple[str, int], list[tuple[float, ...]]] = {}
         pick = noise.generator(1)
         records = 0
-        kept: dict[Any, Any] = {}
+        learnt: dict[str, tuple[TraitNetwork, Floats, Floats]] = {}
+        kept: dict[tuple[str, tuple[str, ...]], Floats] = {}
         for trial in trials:
             records = len(trial.states)
             sets = {
@@ -387,26 +400,23 @@ class IdentityInference:
             }
             if fresh:
                 # New records, and perhaps new noise: nothing of an earlier run holds.
+                learnt, kept = {}, {}
+            elif len(kept) * records > MOST_KEPT:
                 kept = {}
             for label, model in models.items():
-                if label not in kept:
+                if label not in learnt:
                     network = _make(model)
-                    kept[label] = (
-                        network,
-                        self._log_population(network, trial.states),
-                        network.posterior(trial.states),
-                    )
-                network, log_population, traits = kept[label]
+                    population = self._log_population(network, trial.states)
+                    learnt[label] = network, population, network.posterior(trial.states)
+                network, population, traits = learnt[label]
                 for many, choices in sets.items():
                     figures = []
                     for known in choices:
-                        key = (label, known)
-                        if key not in kept:
-                            weights = self._log_weights(
-                                network, trial.states, known, log_population
-                            )
-                            kept[key] = _normalise(weights)
-                        figures.append(_figures(network, traits, kept[key], trial, known))
+                        if (label, known) not in kept:
+                            weights = self._log_weights(network, trial.states, known, population)
+                            kept[label, known] = _normalise(weights)
+                        posterior = kept[label, known]
+                        figures.append(_figures(network, traits, posterior, trial, known))
                     found.setdefault((label, many), []).append(_mean(figures))
         if not found:
             raise ValueError(f"no target has as many traits as sizes asks for; got {self.sizes}")
@@ -440,7 +450,7 @@ class IdentityInference:
     ) -> Floats:
         """Return the log weight of each record; only sites with a known trait count."""
         used = np.flatnonzero(network.involved(known))
-        chances = np.log(network.state_chances(known)[used])
+        chances = np.log(network.state_chances(known, used.tolist()))
         if self.method == "likelihood_ratio":
             chances = chances - log_population[used]
         columns = states[:, used]

@@ -98,11 +98,14 @@ class TraitOutcome(GenomicOutcome):
         The probabilities, people by traits, of each release.
     traits
         The traits, in the order of the columns of `posteriors`.
+    model
+        The size and the choices of the model.
     """
 
     people: int
     rows: tuple[TraitRow, ...]
     traits: tuple[str, ...]
+    model: str
     posteriors: Mapping[str, Floats] = field(repr=False, compare=False)
     attack: ClassVar[str] = "traits"
     title: ClassVar[str] = "Which traits do people have? Trait inference from genotypes"
@@ -118,7 +121,11 @@ class TraitOutcome(GenomicOutcome):
 
     def figures(self) -> dict[str, Any]:
         """Return the rows as plain documents; the probabilities of single people are left out."""
-        return {"people": self.people, "rows": [row.to_json() for row in self.rows]}
+        return {
+            "people": self.people,
+            "model": self.model,
+            "rows": [row.to_json() for row in self.rows],
+        }
 
     def grid(self) -> Grid:
         """Return one line per trait and release."""
@@ -136,7 +143,8 @@ class TraitOutcome(GenomicOutcome):
             ("the attacker has", "the genotype of a person, published associations of traits with "
              "sites, and the prevalence of each trait"),
             ("people tried", f"{self.people:,}"),
-            ("traits", f"{len(self.traits):,}"),
+            ("model", self.model),
+            ("traits inferred", f"{len(self.traits):,}"),
             ("guessing", "the prevalence of the trait, which needs no genotype"),
             ("mean", "the mean probability of the trait given the genotype"),
             ("odds doubled", "people whose odds change by a factor of 2 or more"),
@@ -299,7 +307,7 @@ class TraitInference:
                 sites = int((called & network.involved((trait,))).sum())
                 prior = network.prevalence[network.trait_place(trait)]
                 rows.append(_row(label, trait, sites, prior, posterior[:, at], facts.get(trait)))
-        return TraitOutcome(people, tuple(rows), tuple(names), posteriors)
+        return TraitOutcome(people, tuple(rows), tuple(names), first.words(), posteriors)
 
 
 def _truth(trait: str, column: ArrayLike) -> NDArray[np.bool_]:

@@ -195,6 +195,23 @@ class TraitNetwork:
             sites.append(site)
         return replace(self, sites=tuple(sites))
 
+    @property
+    def is_distribution(self) -> bool:
+        """Whether all conditional tables are probabilities; the published product is none."""
+        return self.cpt != "lemma7" or all(len(site.parents) == 1 for site in self.sites)
+
+    def words(self) -> str:
+        """Return the size and the choices of the model."""
+        remark = (
+            ""
+            if self.is_distribution
+            else (" (the published product, which is not a probability distribution)")
+        )
+        return (
+            f"traits: {len(self.traits):,}; sites: {len(self.sites):,}; conditional table "
+            f"{self.cpt}{remark}; coding {self.coding}"
+        )
+
     def trait_place(self, trait: str) -> int:
         """Return the place of a trait; a name that is not there is refused."""
         if trait not in self.traits:
@@ -313,7 +330,9 @@ class TraitNetwork:
         )
         return float(np.exp(both - evidence))
 
-    def state_chances(self, present: Sequence[str] = ()) -> Floats:
+    def state_chances(
+        self, present: Sequence[str] = (), places: Sequence[int] | None = None
+    ) -> Floats:
         """Return the probability of each state of each site if some traits are present.
 
         Other traits of a site have their prevalence.
@@ -322,22 +341,23 @@ class TraitNetwork:
         ----------
         present
             The traits that are known to be present.
+        places
+            The places of the sites that are wanted; by default all.
 
         Returns
         -------
         chances
             Array of sites by states.
         """
-        places = {self.trait_place(trait) for trait in present}
-        chances = np.array([float(place in places) for place in range(len(self.traits))])
-        chances = np.where(chances == 1, 1, self.prevalence)
+        known = {self.trait_place(trait) for trait in present}
+        chances = [1.0 if at in known else share for at, share in enumerate(self.prevalence)]
         found = []
-        for site, log_table in zip(self.sites, self._log_tables, strict=True):
-            table = np.exp(log_table)
-            for parent in site.parents:
+        for place in range(len(self.sites)) if places is None else places:
+            table = np.exp(self._log_tables[place])
+            for parent in self.sites[place].parents:
                 table = (1 - chances[parent]) * table[0] + chances[parent] * table[1]
             found.append(table)
-        return np.array(found)
+        return np.array(found).reshape(len(found), 3 if self.coding == "dosage" else 2)
 
     def involved(self, traits: Iterable[str]) -> NDArray[np.bool_]:
         """Return which sites are associated with at least one of some traits."""
