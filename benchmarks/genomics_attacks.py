@@ -253,7 +253,8 @@ def members(options: argparse.Namespace) -> list[dict[str, Any]]:
                     "homer": homer.tolist(),
                 }
             )
-        return document
+        print()
+    return document
 
 
 PARTS = {"table20": table20, "table22": table22, "privacy": privacy, "members": members}

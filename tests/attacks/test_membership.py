@@ -234,16 +234,46 @@ class TestFrequencies:
         assert read_shares(path, key="site", value="frequency") == {"rs1-C": 0.7}
         assert read_frequencies(path, people=5).values.tolist() == [0.7]
 
+    def test_the_file_of_a_release_is_read_with_its_margins(self, tmp_path):
+        path = tmp_path / "frequencies.csv"
+        path.write_text(
+            "site,chromosome,effect_allele,other_allele,group,frequency,margin\n"
+            "rs1,1,C,T,cases,0.6,0.196\nrs1,1,C,T,controls,0.3,0.098\n"
+            "rs2,1,A,G,cases,0.5,0.196\nrs2,1,A,G,controls,0.2,0.098\n"
+        )
+        found = read_frequencies(path, group="controls", people=20)
+        assert found.names == ("rs1-C", "rs2-A") and found.values.tolist() == [0.3, 0.2]
+        assert found.noise == pytest.approx(0.05, rel=1e-3)
+        assert read_frequencies(path, group="cases", people=20, noise=0.3).noise == 0.3
+        expected = {"rs1-C": (0.6, 0.3), "rs2-A": (0.5, 0.2)}
+        assert read_study(path, trait="asthma") == {"asthma": expected}
+
     def test_bad_files_and_figures_are_refused(self, tmp_path):
         path = tmp_path / "f.csv"
         path.write_text("site,cases\nrs1,0.5\nrs2,secret\n")
         with pytest.raises(DataError, match="column 'cases', row 2") as refusal:
             read_frequencies(path, group="cases", people=5)
         assert "secret" not in str(refusal.value)
-        with pytest.raises(DataError, match="no column 'controls'"):
-            read_frequencies(path, group="controls", people=5)
-        with pytest.raises(ValueError, match="group must be one of"):
+        path.write_text("site,cases,controls\nrs1,0.5,0.2\n")
+        with pytest.raises(ValueError, match="cases, controls; a group must be chosen"):
+            read_frequencies(path, people=5)
+        with pytest.raises(ValueError, match="there is no group 'x'"):
             read_frequencies(path, group="x", people=5)
+        with pytest.raises(ValueError, match="no column 'trait'"):
+            read_study(path)
+        assert read_study(path, trait="t") == {"t": {"rs1": (0.5, 0.2)}}
+        for text, said in (
+            ("site,x\nrs1,1\n", "no column 'cases'"),
+            ("site,group\nrs1,cases\n", "no column 'frequency'"),
+            ("site,frequency\n", "no rows"),
+            ("site,frequency\nrs1,0.5\nrs1,0.6\n", "2 frequencies of rs1"),
+        ):
+            path.write_text(text)
+            with pytest.raises(DataError, match=said):
+                read_frequencies(path, people=5)
+        path.write_text("site,frequency\nrs1,0.5\n")
+        with pytest.raises(DataError, match="cases and of controls"):
+            read_study(path)
         for wrong, said in (
             ({"values": np.array([0.5])}, "3 sites and 1 frequencies"),
             ({"values": np.full(3, np.nan)}, "finite"),

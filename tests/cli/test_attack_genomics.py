@@ -93,6 +93,11 @@ def test_traits_with_truth_release_and_noise(run, files):
     assert "Associations: 10. Traits: 6. Sites: 9." in shown.err
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "does not violate the guarantee" in page
+    (files / "wide.csv").write_text("site,allele,cases,controls\nrs7853377,G,0.6,0.3\n")
+    one, other = (run(*words, *more, "--json").document["rows"][6:]
+                  for more in (("--released", "released.csv"),
+                               ("--released", "wide.csv", "--study", "height")))  # fmt: skip
+    assert [row["bits"] for row in one] == [row["bits"] for row in other]
     document = run(*words, "--infer", "COPD", "--evidence", "own_sites", "--cpt", "lemma7",
                    "--json").document  # fmt: skip
     assert [row["trait"] for row in document["rows"]] == ["COPD"]

@@ -5,14 +5,16 @@ Attacks take frequencies from here, whoever released them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import noise
+from sfumato.attacks.outcome import USUAL
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.genomics.calls import ALLELE_COLUMNS, SITE_COLUMNS, Calls, find_column
@@ -24,7 +26,7 @@ from sfumato.noise.exact import Number, exact, positive
 __all__ = ["GroupFrequencies", "perturb_network", "read_frequencies", "read_study"]
 
 Floats = NDArray[np.float64]
-#: Names of the columns of a file of released frequencies.
+#: The groups of a study, and names of their columns in a file with one row for each site.
 GROUP_COLUMNS = {
     "cases": ("cases", "case_frequency", "frequency_cases", "effect_allele_frequency_cases"),
     "controls": (
@@ -33,8 +35,9 @@ GROUP_COLUMNS = {
         "frequency_controls",
         "effect_allele_frequency_controls",
     ),
-    "all": ("frequency", "effect_allele_frequency", "cases", "case_frequency"),
+    "participants": ("participants", "frequency", "effect_allele_frequency"),
 }
+FREQUENCY_COLUMNS = ("frequency", "effect_allele_frequency")
 
 
 @dataclass(frozen=True)
@@ -155,9 +158,9 @@ def perturb_network(
 def read_frequencies(
     path: str | Path,
     *,
-    group: str = "all",
     people: int,
-    noise: float = 0.0,
+    group: str | None = None,
+    noise: float | None = None,
     epsilon: float | None = None,
 ) -> GroupFrequencies:
     """Read the released frequencies of one group from a CSV file.
@@ -165,51 +168,130 @@ def read_frequencies(
     Parameters
     ----------
     path
-        A table with a column `site` (or `snp`, `rsid`, `variant_id`), perhaps `allele`, and
-        `frequency`, `cases` or `controls`.
-    group
-        Which frequencies: `"cases"`, `"controls"`, or `"all"` for a file with one group.
-    people, noise, epsilon
+        Either the `frequencies.csv` of a release, with a row for each site and group and the
+        columns `site`, `effect_allele`, `group`, `frequency` and `margin`; or a table with a row
+        for each site and a column `frequency`, `cases` or `controls`.
+    people, epsilon
         As in `GroupFrequencies`.
+    group
+        `"cases"`, `"controls"` or `"participants"`; not needed if the file has one group.
+    noise
+        The standard deviation of the noise; by default that of the column `margin` (1.96 standard
+        deviations), or 0 if there is none.
     """
-    if group not in GROUP_COLUMNS:
-        raise ValueError(f"group must be one of {', '.join(GROUP_COLUMNS)}; got {group!r}")
-    names, (values,), _ = _read_columns(Path(path), (group,))
-    return GroupFrequencies(names, values, people, noise, epsilon)
+    groups = _read_groups(Path(path))
+    if group is None and len(groups) == 1:
+        group = next(iter(groups))
+    if group not in groups:
+        wanted = "a group must be chosen" if group is None else f"there is no group {group!r}"
+        raise ValueError(
+            f"{Path(path).name} has frequencies of {', '.join(groups)}; {wanted} (group, --group)"
+        )
+    found = groups[group]
+    _refuse_repeated(Path(path), [name for _, name in found.keys])
+    names = tuple(name for _, name in found.keys)
+    deviation = found.deviation if noise is None else noise
+    return GroupFrequencies(names, np.array(found.values), people, deviation, epsilon)
 
 
-def read_study(path: str | Path) -> dict[str, dict[str, tuple[float, float]]]:
+def read_study(
+    path: str | Path, *, trait: str | None = None
+) -> dict[str, dict[str, tuple[float, float]]]:
     """Read the released frequencies of cases and controls by trait.
 
     Parameters
     ----------
     path
-        A table with the columns `trait`, `site`, perhaps `allele`, `cases` and `controls`.
+        A file as for `read_frequencies` with cases and controls, and perhaps a column `trait`.
+    trait
+        The trait of a file without a column `trait`.
     """
-    names, (cases, controls), traits = _read_columns(Path(path), ("cases", "controls"), trait=True)
+    groups = _read_groups(Path(path))
+    if not {"cases", "controls"} <= set(groups):
+        raise DataError(
+            Problem(
+                wrong=f"{Path(path).name} has frequencies of {', '.join(groups)}",
+                remedy="A study needs frequencies of cases and of controls.",
+            )
+        )
+    cases, controls = (dict(zip(groups[name].keys, groups[name].values, strict=True))
+                       for name in ("cases", "controls"))  # fmt: skip
     found: dict[str, dict[str, tuple[float, float]]] = {}
-    for trait, name, case, control in zip(traits, names, cases, controls, strict=True):
-        found.setdefault(trait, {})[name] = (float(case), float(control))
+    for key, share in cases.items():
+        study = key[0] or trait
+        if study is None:
+            raise ValueError(f"{Path(path).name} has no column 'trait'; name the trait (--study)")
+        if key in controls:
+            found.setdefault(study, {})[key[1]] = (share, controls[key])
     return found
 
 
-def _read_columns(
-    path: Path, groups: tuple[str, ...], *, trait: bool = False
-) -> tuple[tuple[str, ...], tuple[Floats, ...], tuple[str, ...]]:
-    """Return the names of sites, the frequencies of some groups and the traits of a file."""
+@dataclass
+class _Group:
+    """What a file states of one group: traits and sites, frequencies, margins."""
+
+    keys: list[tuple[str | None, str]] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+
+    @property
+    def deviation(self) -> float:
+        """The root mean square of the standard deviations of the noise."""
+        return float(np.sqrt(np.mean(np.square(self.margins)))) / USUAL if self.margins else 0.0
+
+
+def _read_groups(path: Path) -> dict[str, _Group]:
+    """Return the frequencies of each group of a file."""
     file = TableFile(path)
-    site, allele = find_column(file, SITE_COLUMNS), find_column(file, ALLELE_COLUMNS, needed=False)
-    shares = [find_column(file, GROUP_COLUMNS[group]) for group in groups]
-    study = find_column(file, ("trait",)) if trait else None
-    read = file.read([name for name in (site, allele, *shares, study) if name is not None])
+    site = find_column(file, SITE_COLUMNS)
+    allele, study, group, margin = (
+        find_column(file, names, needed=False)
+        for names in (ALLELE_COLUMNS, ("trait",), ("group",), ("margin",))
+    )
+    if group is not None:
+        shares = {"": find_column(file, FREQUENCY_COLUMNS)}
+    else:
+        stated = {name: find_column(file, names, needed=False)
+                  for name, names in GROUP_COLUMNS.items()}  # fmt: skip
+        shares = {name: column for name, column in stated.items() if column is not None}
+        if not shares:
+            find_column(file, [names[0] for names in GROUP_COLUMNS.values()])
+    wanted = dict.fromkeys((site, allele, study, group, margin, *shares.values()))
+    columns = file.read([name for name in wanted if name is not None])
+    read = {name: column.to_list() for name, column in columns.items()}
     assert site is not None
-    names = read[site].to_list()
-    if allele is not None:
-        letters = read[allele].to_list()
-        names = [f"{name}-{letter}" if letter else name
-                 for name, letter in zip(names, letters, strict=True)]  # fmt: skip
-    values = tuple(_numbers(str(name), read[str(name)].to_list()) for name in shares)
-    return tuple(names), values, tuple(read[study].to_list()) if study is not None else ()
+    rows = len(read[site])
+    letters = [None] * rows if allele is None else read[allele]
+    names = [f"{name}-{letter}" if letter else str(name)
+             for name, letter in zip(read[site], letters, strict=True)]  # fmt: skip
+    keys = list(zip([None] * rows if study is None else read[study], names, strict=True))
+    margins = [] if margin is None else _numbers(margin, read[margin]).tolist()
+    found: dict[str, _Group] = {}
+    for label, column in shares.items():
+        assert column is not None
+        values = _numbers(column, read[column]).tolist()
+        labels = [label] * rows if group is None else read[group]
+        for row, name in enumerate(labels):
+            one = found.setdefault(str(name), _Group())
+            one.keys.append(keys[row])
+            one.values.append(values[row])
+            if margins:
+                one.margins.append(margins[row])
+    if not found:
+        raise DataError(Problem(wrong=f"{path.name} has no rows", remedy="Give one for each site."))
+    return found
+
+
+def _refuse_repeated(path: Path, names: list[str]) -> None:
+    """Refuse several frequencies of one site and group."""
+    for name, many in Counter(split_name(name)[0] for name in names).items():
+        if many > 1:
+            raise DataError(
+                Problem(
+                    wrong=f"{path.name} has {many} frequencies of {name} in one group",
+                    remedy="Keep the rows of one trait and one stratum.",
+                )
+            )
 
 
 def _numbers(field: str, texts: list[str | None]) -> Floats:

@@ -58,9 +58,9 @@ class MethodChoice(StrEnum):
 class GroupChoice(StrEnum):
     """The group whose frequencies were released."""
 
-    ALL = "all"
     CASES = "cases"
     CONTROLS = "controls"
+    PARTICIPANTS = "participants"
 
 
 def _calls_argument(what: str) -> Any:
@@ -110,6 +110,10 @@ ReleasedOption = Annotated[
 TruthOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Who has which trait: a CSV with a column of 0 and 1 each."),
+]
+StudyOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The trait of a released file without a column trait."),
 ]
 PeopleOption = Annotated[
     int | None,
@@ -162,8 +166,9 @@ def membership(
         ),
     ] = None,
     group: Annotated[
-        GroupChoice, typer.Option(help="Whose frequencies of the released file are attacked.")
-    ] = GroupChoice.ALL,
+        GroupChoice | None,
+        typer.Option(help="Whose frequencies of the released file are attacked, if it has more."),
+    ] = None,
     people: Annotated[
         int | None,
         typer.Option(
@@ -171,11 +176,13 @@ def membership(
         ),
     ] = None,
     noise_deviation: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="NUMBER", min=0, help="The standard deviation of the noise on a frequency."
+            metavar="NUMBER",
+            min=0,
+            help="The standard deviation of the noise on a frequency; by default from its margins.",
         ),
-    ] = 0.0,
+    ] = None,
     released_epsilon: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="The privacy loss of that file, for the bound."),
@@ -207,7 +214,7 @@ def membership(
             loss = None if released_epsilon is None else float(exact(released_epsilon))
             releases[released.name] = read_frequencies(
                 released,
-                group=group.value,
+                group=None if group is None else group.value,
                 people=people or inside.people,
                 noise=noise_deviation,
                 epsilon=loss,
@@ -224,6 +231,7 @@ def traits(
     prevalence: PrevalenceOption,
     population: PopulationOption = None,
     released: ReleasedOption = None,
+    study: StudyOption = None,
     truth: TruthOption = None,
     infer: Annotated[
         str | None,
@@ -249,8 +257,8 @@ def traits(
         refuse_unwritable(out, (".html",))
         names = None if infer is None else parse_names(infer, what="traits", example="COPD,height")
         attack = TraitInference(traits=names, evidence=evidence.value)
-        networks, _ = _read_networks(screen, catalogue, prevalence, population, released, epsilons,
-                                     people, cpt, coding)  # fmt: skip
+        networks, _ = _read_networks(screen, catalogue, prevalence, population, released, study,
+                                     epsilons, people, cpt, coding)  # fmt: skip
         found = _read_calls(calls, sites, bits)
         known = None if truth is None else read_truth(truth)
         with screen.working("attacking"):
@@ -264,6 +272,7 @@ def identity(
     prevalence: PrevalenceOption,
     population: PopulationOption = None,
     released: ReleasedOption = None,
+    study: StudyOption = None,
     truth: TruthOption = None,
     method: Annotated[
         MethodChoice, typer.Option(help="Weigh records by the ratio, or as published.")
@@ -288,7 +297,7 @@ def identity(
 
         refuse_unwritable(out, (".html",))
         attack = IdentityInference(method=method.value)
-        fixed, noisy = _read_networks(screen, catalogue, prevalence, population, released,
+        fixed, noisy = _read_networks(screen, catalogue, prevalence, population, released, study,
                                       epsilons, people, cpt, coding)  # fmt: skip
         found = _read_calls(records, sites, bits)
         known = None if truth is None else read_truth(truth)
@@ -327,6 +336,7 @@ def _read_networks(
     prevalence: Path,
     population: Path | None,
     released: Path | None,
+    study: str | None,
     epsilons: str | None,
     people: int | None,
     cpt: TableChoice,
@@ -353,7 +363,7 @@ def _read_networks(
     networks = {"published": network}
     if released is not None:
         changed = network
-        for trait, frequencies in read_study(released).items():
+        for trait, frequencies in read_study(released, trait=study).items():
             changed = changed.with_frequencies(trait, frequencies)
         networks[released.name] = changed
     noisy: dict[str, Callable[[], TraitNetwork]] = {
