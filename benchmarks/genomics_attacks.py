@@ -15,6 +15,7 @@ NOT PRIVATE: attacks are tried on records. Four parts, all by default:
            chr10 cohort, before and after discrete Laplace noise of the corrected scale K/(εn).
 
     SFUMATO_DATA=… python benchmarks/genomics_attacks.py [PART …] [--runs 1500] [--json FILE]
+        [--picture FILE]
 """
 
 from __future__ import annotations
@@ -257,6 +258,27 @@ def members(options: argparse.Namespace) -> list[dict[str, Any]]:
     return document
 
 
+def draw_areas(document: list[dict[str, Any]], path: Path) -> None:
+    """Draw the area under the curve of both statistics against ε."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axis = figure.subplots()
+    noisy = [item for item in document if item["epsilon"] != "exact"]
+    for sites in dict.fromkeys(item["sites"] for item in noisy):
+        chosen = [item for item in noisy if item["sites"] == sites]
+        losses = [float(item["epsilon"]) for item in chosen]
+        for name, style in (("likelihood_ratio", "o-"), ("homer", "o--")):
+            areas = [item[name][0] for item in chosen]
+            axis.plot(losses, areas, style, markersize=3, label=f"{sites:,} sites, {name}")
+    axis.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
+    axis.set_xscale("log")
+    axis.set_xlabel("ε")
+    axis.set_ylabel("area under the curve")
+    axis.legend(frameon=False, fontsize=7)
+    figure.savefig(path)
+
+
 PARTS = {"table20": table20, "table22": table22, "privacy": privacy, "members": members}
 
 
@@ -265,6 +287,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--runs", type=int, default=1500)
     parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--picture", type=Path, default=None, help="areas over ε, as .svg or .png")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
     if unknown:
@@ -275,8 +298,12 @@ def main() -> None:
     document = {}
     for name in chosen:
         started = time.process_time()
-        document[name] = PARTS[name](options)
+        # Noise is drawn from a seed, so that the figures can be printed again.
+        with noise.seeded(name):
+            document[name] = PARTS[name](options)
         print(f"\n{name}: {time.process_time() - started:.1f} CPU seconds\n", flush=True)
+    if options.picture is not None:
+        draw_areas(document.get("members", []), options.picture)
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=2) + "\n")
 
