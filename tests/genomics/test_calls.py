@@ -33,13 +33,19 @@ def test_calls_from_everything_are_the_same(tmp_path):
 
 def test_another_allele_is_turned_and_a_site_without_a_column_is_missing():
     calls = Calls(NAMES, VALUES)
-    found = calls.counts_of(["rs2", "rs1", "rs9"], ["A", "G", "T"])
+    found = calls.counts_of(["rs2", "rs1", "rs9"], [("A", ""), ("G", ""), ("T", "")])
     assert found.tolist() == [[1, 2, -1], [-1, 0, -1]]
-    assert calls.states_of(["rs1"], ["C"], "carrier").tolist() == [[0], [1]]
+    # C is G on the other strand, and it is not T.
+    assert calls.counts_of(["rs1"], [("G", "A")]).tolist() == [[0], [2]]
+    assert calls.counts_of(["rs1"], [("not T", "T")]).tolist() == [[0], [2]]
+    assert calls.counts_of(["rs1"], [("not C", "C")]).tolist() == [[2], [0]]
+    with pytest.raises(DataError, match="column 'rs1-C': a count of the allele C does not fit"):
+        calls.counts_of(["rs1"], [("A", "T")])
+    assert calls.states_of(["rs1"], [("C", "")], "carrier").tolist() == [[0], [1]]
     bits = Calls(("rs1-C",), np.array([[0], [1], [-1]]), bits=True)
-    assert bits.states_of(["rs1"], ["G"], "allele").tolist() == [[1], [0], [-1]]
+    assert bits.states_of(["rs1"], [("G", "")], "allele").tolist() == [[1], [0], [-1]]
     with pytest.raises(ValueError, match="copies"):
-        bits.states_of(["rs1"], ["C"], "dosage")
+        bits.states_of(["rs1"], [("C", "")], "dosage")
 
 
 @pytest.mark.parametrize("value", [3, 7.5, -2, float("inf")])

@@ -315,6 +315,14 @@ class TestBuilding:
             (lambda: network().posterior(np.ones((1, 3))), "9 columns"),
             (lambda: network().posterior(np.full((1, 9), 2)), "from 0 to 1"),
             (lambda: network().log_probability({"rs0": 1}), "no site 'rs0'"),
+            (lambda: network().with_frequencies("COPD", {"rs0": (0.5, 0.5)}), "none of the"),
+            (lambda: network().states({"rs12982744-A": [1]}), "does not fit a site"),
+            (lambda: network().with_frequencies("height", {"rs12982744-A": (0.5, 0.5)}),
+             "rs12982744: a count of the allele A"),
+            (lambda: TraitNetwork(("t",), (0.1,), (SiteNode("rs1", "A", (0,), (1.0,), (0.5,)),)),
+             "between 0 and 1"),
+            (lambda: TraitNetwork(("t",), (0.1,), (SiteNode("rs1", "A", (1,), (0.5,), (0.5,)),)),
+             "places of its traits"),
         ],
     )  # fmt: skip
     def test_what_does_not_fit_is_refused(self, make, said):

@@ -19,7 +19,7 @@ from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.genomics.calls import ALLELE_COLUMNS, SITE_COLUMNS, Calls, find_column
 from sfumato.genomics.codings import MISSING
-from sfumato.genomics.site_names import split_name
+from sfumato.genomics.site_names import is_same_allele, split_name
 from sfumato.genomics.trait_network import TraitNetwork
 from sfumato.noise.exact import Number, exact, positive
 
@@ -359,12 +359,11 @@ def align(
         raise ValueError("the calls and the released frequencies have no site in common")
     known = dict(map(split_name, calls.names))
     alleles = [allele or known[site] or "" for site, allele in chosen]
-    counts = calls.counts_of([site for site, _ in chosen], alleles)
+    counts = calls.counts_of([site for site, _ in chosen], [(allele, "") for allele in alleles])
     found = {}
     for label, group in groups.items():
         at = np.array([tables[label][site] for site, _ in chosen])
         own = [split_name(group.names[place])[1] for place in at]
-        turned = [name not in (None, allele) and bool(allele)
-                  for name, allele in zip(own, alleles, strict=True)]  # fmt: skip
-        found[label] = np.where(turned, 1 - group.values[at], group.values[at])
+        same = [is_same_allele(name, allele) for name, allele in zip(own, alleles, strict=True)]
+        found[label] = np.where(same, group.values[at], 1 - group.values[at])
     return counts, found

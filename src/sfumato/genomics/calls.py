@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.genomics.codings import MISSING, encode_counts, refuse_unknown_coding
-from sfumato.genomics.site_names import split_name
+from sfumato.genomics.site_names import is_same_allele, split_name
 
 __all__ = ["Calls", "read_calls", "read_sites", "read_truth"]
 
@@ -127,31 +127,42 @@ class Calls:
         """The sites, without alleles."""
         return tuple(split_name(name)[0] for name in self.names)
 
-    def counts_of(self, sites: Sequence[str], alleles: Sequence[str]) -> NDArray[np.int8]:
+    def counts_of(
+        self, sites: Sequence[str], alleles: Sequence[tuple[str, str]]
+    ) -> NDArray[np.int8]:
         """Return the calls at some sites in terms of some alleles; −1 where a site has no column.
 
         Parameters
         ----------
         sites, alleles
-            The sites, and the allele of each that is counted. A column without an allele in its
-            name counts that allele already; one that names another allele is turned.
+            The sites, and the two alleles of each: the one that is counted, and the other if it is
+            known. A column without an allele in its name counts the first already; one that counts
+            the second is turned; one that counts neither is refused.
         """
         places = {site: place for place, site in enumerate(self.sites)}
         found = np.full((self.people, len(sites)), MISSING, dtype=np.int8)
         most = 1 if self.bits else 2
-        for at, (site, allele) in enumerate(zip(sites, alleles, strict=True)):
+        for at, (site, pair) in enumerate(zip(sites, alleles, strict=True)):
             place = places.get(site)
             if place is None:
                 continue
             column = self.values[:, place]
-            counted = split_name(self.names[place])[1]
-            if counted not in (None, allele):
+            if not self._counts(place, pair):
                 column = np.where(column == MISSING, MISSING, most - column)
             found[:, at] = column
         return found
 
+    def _counts(self, place: int, pair: tuple[str, str]) -> bool:
+        """Tell whether a column counts the first of two alleles, or the second."""
+        try:
+            return is_same_allele(split_name(self.names[place])[1], *pair)
+        except ValueError as wrong:
+            problem = Problem(field=self.names[place], wrong=str(wrong).partition(";")[0],
+                              remedy="Correct the name of the allele.")  # fmt: skip
+        raise DataError(problem)
+
     def states_of(
-        self, sites: Sequence[str], alleles: Sequence[str], coding: str
+        self, sites: Sequence[str], alleles: Sequence[tuple[str, str]], coding: str
     ) -> NDArray[np.int8]:
         """Return the state of each person at some sites under a coding; −1 where it is missing."""
         refuse_unknown_coding(coding)

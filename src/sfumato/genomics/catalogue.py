@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
-from sfumato.genomics.site_names import COMPLEMENT, is_ambiguous, other_allele
+from sfumato.genomics.site_names import complement, is_ambiguous, other_allele
+from sfumato.privacy.arguments import suggest
 
 __all__ = ["CLIP", "Catalogue", "TraitAssociation", "case_frequency", "odds_ratio",
            "read_catalogue"]  # fmt: skip
@@ -204,8 +204,7 @@ class Catalogue:
         wanted = tuple(traits)
         for trait in wanted:
             if trait not in self.traits:
-                near = get_close_matches(trait, self.traits, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = suggest(trait, self.traits)
                 raise ValueError(f"the catalogue has no usable association of {trait!r}{hint}")
         return tuple(one for one in self.associations if one.trait in set(wanted))
 
@@ -214,8 +213,8 @@ class Catalogue:
         left = "; ".join(f"{why} ({count:,})" for why, count in sorted(self.skipped.items()))
         return (
             f"Records read: {self.records:,}. Associations: {len(self.associations):,}. Traits: "
-            f"{len(self.traits):,}. Sites: {len(self.sites):,}. Records left out, because they: "
-            f"{left or 'none'}. Put in terms of the other allele, "
+            f"{len(self.traits):,}. Sites: {len(self.sites):,}. Records left out"
+            f"{f', because they: {left}' if left else ': none'}. Put in terms of the other allele, "
             f"because the odds ratio was below 1: {self.flipped:,}. Sites whose strand is "
             f"ambiguous (A/T or C/G): {len(self.ambiguous):,}."
         )
@@ -382,7 +381,7 @@ class _Strands:
         pair = self.seen.get(one.site, ())
         allele = one.allele
         if allele not in pair and len(pair) == 2:
-            turned = "".join(COMPLEMENT[base] for base in reversed(allele))
+            turned = complement(allele)
             if turned not in pair or is_ambiguous(pair):
                 return "name a third allele of the site"
             allele = turned

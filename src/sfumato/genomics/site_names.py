@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["COMPLEMENT", "is_ambiguous", "other_allele", "split_name"]
+__all__ = ["complement", "is_ambiguous", "is_same_allele", "other_allele", "split_name"]
 
 #: A site with the allele that a column counts.
 NAME = re.compile(r"(?P<site>.+?)\s*-\s*(?P<allele>[ACGT]+)\s*", re.IGNORECASE)
@@ -33,3 +33,33 @@ def is_ambiguous(alleles: Iterable[str]) -> bool:
     """Tell whether two alleles are complements, so that the strand cannot be seen from them."""
     known = {allele for allele in alleles if not allele.startswith(NOT)}
     return known in ({"A", "T"}, {"C", "G"})
+
+
+def complement(allele: str) -> str:
+    """Return an allele as it is read on the other strand."""
+    return "".join(COMPLEMENT[base] for base in reversed(allele))
+
+
+def is_same_allele(counted: str | None, allele: str, alternate: str = "") -> bool:
+    """Tell whether a count is of an allele, or of the other one of its site.
+
+    Parameters
+    ----------
+    counted
+        The allele that was counted; `None` if that is not stated, which means `allele`.
+    allele, alternate
+        The two alleles of the site; the second may not be known.
+    """
+    if counted is None or not allele or counted == allele:
+        return True
+    if allele.startswith(NOT):
+        return counted != other_allele(allele)
+    if not alternate or alternate.startswith(NOT) or counted == alternate:
+        return False
+    turned = complement(counted)
+    if turned not in (allele, alternate) or is_ambiguous((allele, alternate)):
+        raise ValueError(
+            f"a count of the allele {counted} does not fit a site with the alleles {allele} and "
+            f"{alternate}; correct the name of the allele"
+        )
+    return turned == allele

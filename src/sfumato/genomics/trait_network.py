@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +19,8 @@ from sfumato.genomics.calls import Calls
 from sfumato.genomics.catalogue import CLIP, TraitAssociation, case_frequency
 from sfumato.genomics.codings import MISSING, refuse_unknown_coding, state_probabilities
 from sfumato.genomics.elimination import Factor, calibrate
-from sfumato.genomics.site_names import split_name
+from sfumato.genomics.site_names import is_same_allele, split_name
+from sfumato.privacy.arguments import suggest
 
 __all__ = ["TABLES", "SiteNode", "TraitNetwork"]
 
@@ -48,6 +48,8 @@ class SiteNode:
         The frequency of the allele in people with and without each trait.
     population
         Its frequency in the population; needed with several traits.
+    alternate
+        The other allele, if it is known.
     """
 
     name: str
@@ -56,6 +58,14 @@ class SiteNode:
     cases: tuple[float, ...]
     controls: tuple[float, ...]
     population: float | None = None
+    alternate: str = ""
+
+    def is_same(self, counted: str | None) -> bool:
+        """Tell whether a count is of the allele of this node, or of the other one."""
+        try:
+            return is_same_allele(counted, self.allele, self.alternate)
+        except ValueError as wrong:
+            raise ValueError(f"{self.name}: {wrong}") from None
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,18 @@ class TraitNetwork:
         object.__setattr__(self, "_places", places)
 
     def _check_site(self, site: SiteNode) -> None:
+        shares = (*site.cases, *site.controls, *(() if site.population is None else (
+            site.population,)))  # fmt: skip
+        if not all(0 < share < 1 for share in shares):
+            raise ValueError(f"the frequencies of {site.name} must lie between 0 and 1")
+        known = set(range(len(self.traits)))
+        if not site.parents or not len(set(site.parents) & known) == len(site.parents) == len(
+            site.cases
+        ) == len(site.controls):
+            raise ValueError(
+                f"{site.name} needs the places of its traits, and for each of them a frequency in "
+                "cases and in controls"
+            )
         if len(site.parents) > MOST_PARENTS:
             raise ValueError(
                 f"{site.name} is associated with {len(site.parents)} traits; at most "
@@ -180,11 +202,13 @@ class TraitNetwork:
         place = self.trait_place(trait)
         given = {split_name(name)[0]: (split_name(name)[1], pair)
                  for name, pair in frequencies.items()}  # fmt: skip
+        if not set(given) & set(self.sites_of(trait)):
+            raise ValueError(f"none of the released sites is associated with {trait!r}")
         sites = []
         for site in self.sites:
             if site.name in given and place in site.parents:
                 allele, pair = given[site.name]
-                turned = pair if allele in (None, site.allele) else tuple(1 - f for f in pair)
+                turned = pair if site.is_same(allele) else tuple(1 - f for f in pair)
                 at = site.parents.index(place)
                 case, control = (float(np.clip(f, clip, 1 - clip)) for f in turned)
                 site = replace(
@@ -215,8 +239,7 @@ class TraitNetwork:
     def trait_place(self, trait: str) -> int:
         """Return the place of a trait; a name that is not there is refused."""
         if trait not in self.traits:
-            near = get_close_matches(trait, self.traits, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = suggest(trait, self.traits)
             raise ValueError(f"the network has no trait {trait!r}{hint}")
         return self.traits.index(trait)
 
@@ -235,7 +258,8 @@ class TraitNetwork:
         """
         names = [site.name for site in self.sites]
         found = Calls.of(calls, sites=names)
-        return found.states_of(names, [site.allele for site in self.sites], self.coding)
+        pairs = [(site.allele, site.alternate) for site in self.sites]
+        return found.states_of(names, pairs, self.coding)
 
     def table(self, site: str) -> Floats:
         """Return the conditional table of a site.
@@ -431,7 +455,7 @@ def _population_shares(population: Mapping[str, float] | str | None) -> Any:
         if group[0].site not in given:
             return None
         allele, share = given[group[0].site]
-        return share if allele in (None, group[0].allele) else 1 - share
+        return share if is_same_allele(allele, group[0].allele, group[0].alternate) else 1 - share
 
     return look_up
 
@@ -450,4 +474,11 @@ def _site_node(
         cases=tuple(case.tolist()),
         controls=tuple(control.tolist()),
         population=None if share is None else float(np.clip(share, clip, 1 - clip)),
+        alternate=_known_alternate(group),
     )
+
+
+def _known_alternate(group: list[TraitAssociation]) -> str:
+    """Return the other allele of a site if one of its associations names it."""
+    names = {one.alternate for one in group} | {one.allele for one in group}
+    return next((name for name in sorted(names - {group[0].allele}) if " " not in name), "")
