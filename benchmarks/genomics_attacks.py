@@ -113,13 +113,13 @@ def mean_posterior(network: TraitNetwork, row: int) -> tuple[float, float, float
 
 def table20(options: argparse.Namespace) -> list[dict[str, Any]]:
     print("table 20: the probability of a trait given one site\n")
-    print("row  P(t|s)  printed  P(t|s')  printed    mean  printed  largest error")
+    print("row    P(t|s)   printed   P(t|s')   printed      mean   printed  largest error")
     document, network = [], published_network()
     for row, printed in TABLE_20.items():
         found = mean_posterior(network, row)
         pairs = [(a, b) for a, b in zip(found, printed[1:], strict=True) if b is not None]
         error = max(abs(a - b) for a, b in pairs)
-        shown = [f"{a:7.4f}  {'not so' if b is None else f'{b:.4f}':>7s}"
+        shown = [f"{a:8.6f}  {'not so' if b is None else f'{b:.6f}':>8s}"
                  for a, b in zip(found, printed[1:], strict=True)]  # fmt: skip
         print(f"{row:3d} {'  '.join(shown)}  {error:.1e}", flush=True)
         document.append({"row": row, "found": found, "error": error})

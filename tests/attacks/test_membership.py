@@ -150,7 +150,8 @@ class TestAttack:
                 row.detection.advantage_margin
             )
         assert "reveal who took part" in outcome.verdict()
-        assert "no better than guessing" in outcome.words()
+        assert "With noise the attack does no better than guessing." in outcome.verdict()
+        assert "an advantage above 46.2 % (ε = 1)" in outcome.verdict()
 
     def test_people_outside_the_group_are_not_found(self, cohort):
         _, others, reference = cohort
@@ -170,6 +171,8 @@ class TestAttack:
         outcome = attack.run(members, others, {"exact": exact, **releases}, reference)
         areas = [row.detection.area for row in outcome.rows]
         assert areas == sorted(areas, reverse=True) and areas[0] - areas[-1] > 0.3
+        assert "still does better than guessing" in outcome.verdict()
+        assert "The guarantee at ε = 10000 excludes no attack." in outcome.verdict()
 
     def test_an_outcome_describes_itself(self, cohort):
         members, others, reference = cohort

@@ -86,7 +86,7 @@ class MembershipOutcome(GenomicOutcome):
     title: ClassVar[str] = "Who took part in the study? Membership inference on frequencies"
     caption: ClassVar[str] = (
         "The share of members found against the share of others accused, for each release. The "
-        "dashed diagonal is guessing."
+        "dotted diagonal is guessing."
     )
 
     def __getitem__(self, key: tuple[str, str]) -> MembershipRow:
@@ -153,19 +153,18 @@ class MembershipOutcome(GenomicOutcome):
         else:
             best = max(found, key=lambda row: row.detection.area)
             first = (
-                f"Verdict: frequencies without noise reveal who took part (area "
+                f"Verdict: frequencies without a guarantee reveal who took part (area "
                 f"{best.detection.area:.3f}). Do not publish them for these sites."
             )
-        safe = [row for row in private if not row.detection.beats_guessing]
-        if private and len(safe) == len(private):
-            return f"{first} With noise, the attack does no better than guessing."
-        if private:
-            leaky = max(private, key=lambda row: row.detection.area)
-            return (
-                f"{first} With noise at {leaky.release}, the attack still does better than "
-                f"guessing; no attack can have an advantage above {100 * leaky.bound:.1f} %."
-            )
-        return first
+        if not private:
+            return first
+        leaky = [row for row in private if row.detection.beats_guessing]
+        if leaky:
+            worst = max(leaky, key=lambda row: row.detection.area)
+            second = f"With noise ({worst.release}) the attack still does better than guessing."
+        else:
+            second = "With noise the attack does no better than guessing."
+        return f"{first} {second} {_bound_words(private)}"
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the figures mean."""
@@ -337,13 +336,19 @@ def _row_words(row: MembershipRow) -> str:
     """Return one line of the table as a sentence."""
     found = row.detection
     better = "better than guessing" if found.beats_guessing else "no better than guessing"
-    bound = (
-        ""
-        if row.epsilon is None
-        else (f" No attack on this release can have an advantage above {100 * row.bound:.1f} %.")
-    )
     return (
         f"{row.release}, {row.statistic.replace('_', ' ')}: area {found.area:.3f} ± "
         f"{found.area_margin:.3f}, {better}; {100 * found.found[0]:.1f} % of the members are found "
-        f"if {ALARMS[0]:.0%} of other people are accused.{bound}"
+        f"if {100 * ALARMS[0]:.0f} % of other people are accused."
+    )
+
+
+def _bound_words(rows: list[MembershipRow]) -> str:
+    """Return what the guarantee of the release with the largest ε excludes."""
+    weakest = max(rows, key=lambda row: row.bound)
+    if weakest.bound > 0.999:
+        return f"The guarantee at ε = {weakest.epsilon:g} excludes no attack."
+    return (
+        f"No attack on these releases can have an advantage above {100 * weakest.bound:.1f} % "
+        f"(ε = {weakest.epsilon:g})."
     )
