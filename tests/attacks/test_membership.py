@@ -7,14 +7,8 @@ import pytest
 
 from sfumato import noise
 from sfumato.attacks.detection import Detection
-from sfumato.attacks.group_frequencies import (
-    GroupFrequencies,
-    align,
-    perturb_network,
-    read_frequencies,
-    read_shares,
-    read_study,
-)
+from sfumato.attacks.frequency_files import read_frequencies, read_shares, read_study
+from sfumato.attacks.group_frequencies import GroupFrequencies, align, perturb_network
 from sfumato.attacks.membership import MembershipInference, MembershipOutcome, membership_scores
 from sfumato.data.errors import DataError
 from sfumato.genomics.calls import Calls

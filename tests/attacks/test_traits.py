@@ -108,6 +108,7 @@ def test_certain_traits_are_shown_without_warnings():
     outcome = TraitInference().run(certain, {"rs0": [0, 1]}, truth={"a": [0, 0], "b": [1, 1]})
     assert [row.bits for row in outcome.rows] == [0, 0]
     assert outcome.plot() and outcome.rows[0].log_loss == pytest.approx(0)
+    assert perturb_network(certain, 1, 10) == certain
 
 
 @pytest.mark.parametrize(

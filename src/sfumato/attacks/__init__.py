@@ -6,6 +6,7 @@ for the custodian's eyes, and is never part of a release, a certificate or its r
 
 from __future__ import annotations
 
+from sfumato.attacks.frequency_files import read_frequencies
 from sfumato.attacks.group_frequencies import GroupFrequencies, perturb_network
 from sfumato.attacks.identity import IdentityInference, IdentityOutcome
 from sfumato.attacks.membership import MembershipInference, MembershipOutcome
@@ -25,4 +26,5 @@ __all__ = [
     "TraitInference",
     "TraitOutcome",
     "perturb_network",
+    "read_frequencies",
 ]

@@ -194,7 +194,8 @@ def membership(
 ) -> None:
     """Find out who was in a group from its allele frequencies. NOT PRIVATE: for the custodian."""
     with answering(as_json) as screen:
-        from sfumato.attacks.group_frequencies import GroupFrequencies, read_frequencies
+        from sfumato.attacks.frequency_files import read_frequencies
+        from sfumato.attacks.group_frequencies import GroupFrequencies
         from sfumato.attacks.membership import MembershipInference
         from sfumato.noise.exact import exact
 
@@ -343,7 +344,8 @@ def _read_networks(
     coding: CodingChoice,
 ) -> tuple[dict[str, TraitNetwork], dict[str, Callable[[], TraitNetwork]]]:
     """Return the models before and after privacy, and functions that make noisy ones anew."""
-    from sfumato.attacks.group_frequencies import perturb_network, read_shares, read_study
+    from sfumato.attacks.frequency_files import read_shares, read_study
+    from sfumato.attacks.group_frequencies import perturb_network
     from sfumato.genomics.catalogue import read_catalogue
     from sfumato.genomics.trait_network import TraitNetwork
 
