@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.genomics.codings import MISSING, encode_counts, refuse_unknown_coding
-from sfumato.genomics.site_names import is_same_allele, split_name
+from sfumato.genomics.site_names import is_same_allele, join_name, split_name
 
 __all__ = ["Calls", "read_calls", "read_sites", "read_truth"]
 
@@ -296,7 +296,7 @@ def read_sites(path: str | Path) -> tuple[str, ...]:
     if allele is None:
         return tuple(columns[site].to_list())
     pairs = zip(columns[site].to_list(), columns[allele].to_list(), strict=True)
-    return tuple(f"{name}-{letter}" if letter else name for name, letter in pairs)
+    return tuple(join_name(name, letter) for name, letter in pairs)
 
 
 def find_column(file: TableFile, names: Sequence[str], *, needed: bool = True) -> str | None:

@@ -8,10 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["complement", "is_ambiguous", "is_same_allele", "other_allele", "split_name"]
+__all__ = [
+    "complement",
+    "is_ambiguous",
+    "is_same_allele",
+    "join_name",
+    "other_allele",
+    "split_name",
+]
 
 #: A site with the allele that a column counts.
 NAME = re.compile(r"(?P<site>.+?)\s*-\s*(?P<allele>[ACGT]+)\s*", re.IGNORECASE)
+#: An allele as a sequence; `?` and `0` stand for none.
+ALLELE = re.compile("[ACGT]+", re.IGNORECASE)
 #: What stands before an allele that is known only by what it is not.
 NOT = "not "
 #: The base on the other strand.
@@ -22,6 +31,12 @@ def split_name(name: str) -> tuple[str, str | None]:
     """Return the site of a name such as `rs12982744-C`, and its allele if it has one."""
     found = NAME.fullmatch(name.strip())
     return (found["site"], found["allele"].upper()) if found else (name.strip(), None)
+
+
+def join_name(site: str, allele: str | None) -> str:
+    """Return the name of a site with its counted allele; one that is no sequence is left out."""
+    known = allele is not None and ALLELE.fullmatch(allele.strip())
+    return f"{site}-{allele}" if known else site
 
 
 def other_allele(allele: str) -> str:
