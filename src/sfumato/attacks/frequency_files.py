@@ -17,7 +17,7 @@ from sfumato.attacks.outcome import USUAL
 from sfumato.engines.errors import DataError, Problem
 from sfumato.engines.files import TableFile
 from sfumato.genomics.calls import ALLELE_COLUMNS, SITE_COLUMNS, find_column
-from sfumato.genomics.site_names import split_name
+from sfumato.genomics.site_names import join_name, split_name
 
 __all__ = ["read_frequencies", "read_shares", "read_study"]
 
@@ -143,7 +143,7 @@ def _read_groups(path: Path) -> dict[str, _Group]:
     assert site is not None
     rows = len(read[site])
     letters = [None] * rows if allele is None else read[allele]
-    names = [f"{name}-{letter}" if letter else str(name)
+    names = [join_name(str(name), letter)
              for name, letter in zip(read[site], letters, strict=True)]  # fmt: skip
     keys = list(zip([None] * rows if study is None else read[study], names, strict=True))
     margins = [] if margin is None else _numbers(margin, read[margin]).tolist()
@@ -215,5 +215,5 @@ def read_shares(path: str | Path, *, key: str, value: str) -> dict[str, float]:
     assert first is not None and second is not None
     keys = [str(name) for name in read[first].to_list()]
     if allele is not None:
-        keys = [f"{name}-{letter}" for name, letter in zip(keys, read[allele], strict=True)]
+        keys = [join_name(name, letter) for name, letter in zip(keys, read[allele], strict=True)]
     return dict(zip(keys, _numbers(second, read[second].to_list()).tolist(), strict=True))
