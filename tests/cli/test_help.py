@@ -57,6 +57,7 @@ def program(*words, **environment):
         ["regress", "fit", "--help"],
         ["graph", "count", "--help"],
         ["attack", "inversion", "--help"],
+        ["attack", "membership", "--help"],
     ],
 )
 def test_help_answers_without_importing_anything_heavy(words):

@@ -543,6 +543,31 @@ def test_an_attack_is_shown_harmlessly(shown, nasty_rows, tmp_path):
     shown(*guess, "--sensitive", "group", "--pi", "dp", "--pi-epsilon", NASTY, code=ExitCode.USAGE)
 
 
+@covers("attack membership", "attack traits", "attack identity")
+def test_attacks_on_genomes_are_shown_harmlessly(shown, tmp_path):
+    trait, site = re.sub("\t", " ", ONE_LINE), "rs1"
+    head = "Disease/Trait\tStrongest SNP-Risk Allele\tRisk Allele Frequency\tp-Value\t"
+    rows = f"{head}OR or beta\t95% CI (text)\n{trait}\t{site}-C\t0.3\t1E-9\t9\t[NR]\n"
+    (tmp_path / "c.tsv").write_text(rows, encoding="utf-8")
+    share = f'trait,prevalence\n"{trait.replace(chr(34), chr(34) * 2)}",0.1\n'
+    (tmp_path / "p.csv").write_text(share, encoding="utf-8")
+    name = f"{FILE}.csv"
+    (tmp_path / name).write_text(f"{site}-C\n0\n1\n2\n0\n", encoding="utf-8")
+    model = ("--catalogue", "c.tsv", "--prevalence", "p.csv")
+    for attack in ("traits", "identity"):
+        shown("attack", attack, name, *model, "--out", f"{attack}.html")
+        shown("attack", attack, name, *model, "--released", f"n{name}", code=ExitCode.USAGE)
+    assert_harmless_page(tmp_path / "traits.html")
+    (tmp_path / "f.csv").write_text("site,frequency\nrs1-C,0.5\n", encoding="utf-8")
+    released = f"{FILE[:40]}<b>{CLAIM}.csv"
+    (tmp_path / released).write_text("site,frequency\nrs1-C,0.4\n", encoding="utf-8")
+    words = ("attack", "membership", name, "--others", name, "--reference", "f.csv")
+    words = (*words, "--reference-people", "4", "--released", released, "--out", "m.html")
+    shown(*words)
+    assert_harmless_page(tmp_path / "m.html")
+    shown(*words, "--epsilons", NASTY, code=ExitCode.USAGE)
+
+
 KINDS = ("table", "regress", "points", "sequences", "graph")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.attack_genomics import add_commands
 from sfumato.cli.exits import EPILOG, ExitCode, Refusal
 from sfumato.cli.options import (
     EngineChoice,
@@ -137,3 +138,6 @@ def _show(console: Console, outcome: InversionOutcome, page: Path | None) -> Non
         console.print(sentence, soft_wrap=not console.is_terminal)
     if page is not None:
         console.print(f"Report (not private): {page}", soft_wrap=True)
+
+
+add_commands(app)

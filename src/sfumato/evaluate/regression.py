@@ -194,7 +194,7 @@ def _classes(table: Table, release: RegressionModel) -> ClassErrors:
         error=float(np.mean(told != truth)),
         majority_error=min(share, 1 - share),
         private_error=float(np.mean((_logistic(table, release.design, truth) > 0) != truth)),
-        ranked=_area_under_curve(likely, truth),
+        ranked=area_under_curve(likely, truth),
     )
 
 
@@ -254,7 +254,7 @@ def _root(errors: Floats) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _area_under_curve(likely: Floats, truth: NDArray[np.bool_]) -> float:
+def area_under_curve(likely: Floats, truth: NDArray[np.bool_]) -> float:
     """Return the area under the ROC curve, ties counted as a half."""
     from scipy.stats import rankdata
 
