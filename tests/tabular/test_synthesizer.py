@@ -399,6 +399,20 @@ def test_where_noise_allows_there_are_tables_enough_to_join_all_columns():
     assert rounds(1) < rounds(3) < 12 < 19 == rounds(4) <= rounds(5)
 
 
+def test_with_a_delta_noise_is_the_smaller_one_of_as_many_tables_as_there_will_be():
+    def measure(columns, rows):
+        names = {f"c{i}": list(range(16)) for i in range(columns)}
+        public = TablePublic.of(sf.Schema.from_dict(names, rows_about=rows))
+        return type(sf.Synthesizer(epsilon="0.1", delta=1e-9).counted_loss(public))
+
+    # Few rows: columns get everything, and share it by themselves.
+    assert measure(16, 5_000) is PureDP
+    assert measure(16, 50_000) is ZCDP
+    assert measure(40, 5_000) is ZCDP
+    assert measure(6, 50_000) is PureDP
+    assert measure(16, None) is ZCDP
+
+
 def test_few_columns_are_measured_in_one_table_where_that_has_least_noise():
     def rounds(sizes, epsilon, loss=PureDP):
         return plan_shares(sizes, 10_000, loss(epsilon), Relation.ADD_REMOVE)[1]

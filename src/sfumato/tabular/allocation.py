@@ -121,6 +121,19 @@ def tolerate_noise(dependence: float, deviation: float) -> float:
     return sqrt(min(max(likely, LEAST_DEPENDENCE), MOST_DEPENDENCE) / USUAL_DEPENDENCE)
 
 
+def drown_columns(noise: float, rows: int | None) -> bool:
+    """Tell whether noise is so large that columns get all of the budget.
+
+    Parameters
+    ----------
+    noise
+        The mean absolute noise on the cells of a column, all together.
+    rows
+        The number of rows as declared; `None` if nothing is known about it.
+    """
+    return rows is not None and noise / (rows + noise) > ALL_ONE_WAY * ONE_WAY_NOISE
+
+
 def plan_shares(
     sizes: Sequence[int],
     rows: float,

@@ -25,6 +25,7 @@ from sfumato.tabular.allocation import (
     MOST_MODEL_CELLS,
     MOST_TOLERANCE,
     Rounds,
+    drown_columns,
     plan_rounds,
     plan_shares,
     tolerate_noise,
@@ -61,6 +62,8 @@ MOST_DEPENDENCE_CELLS, FEWEST_ROWS_PER_CELL = 2**16, 10
 DEPENDENCE = "dependence"
 #: More sets, pairs of columns or cells than this are not compared with the data in one round.
 MOST_SETS, MOST_PAIRS, MOST_POOL_CELLS = 7_500, 2**15, 2**22
+#: So many values a column is taken to have where its size may not decide.
+USUAL_SIZE = 16
 #: What a column is called that is measured a second time.
 AGAIN = "column again: "
 #: A set that holds the target counts for so many others.
@@ -230,12 +233,21 @@ class Synthesizer(BinningMethod):
         working = self.working_loss()
         if self.delta is None or self.noise == "gaussian":
             return working
-        losses, part = (PureDP(self.epsilon), working), Fraction(1, 2 * len(public.sizes))
-        spreads = []
-        for loss in losses:
-            limit, relation = record_limit(loss, public)
-            spreads.append(mean_absolute(count_noise((1,), limit.share(part), relation)))
-        return losses[int(np.argmin(spreads))]
+        losses, columns = (PureDP(self.epsilon), working), len(public.sizes)
+        limits = [record_limit(loss, public) for loss in losses]
+
+        def spreads(tables: int) -> list[float]:
+            """Return the mean absolute noise of either kind if so many tables share the budget."""
+            return [
+                mean_absolute(count_noise((1,), limit.share(Fraction(1, tables)), relation))
+                for limit, relation in limits
+            ]
+
+        # Besides the columns themselves there are about as many tables of several columns, if any.
+        # Whether there are must follow from what bins and found values leave as it is.
+        pure, _ = spreads(columns)
+        alone = drown_columns(USUAL_SIZE * pure, rows_about(public))
+        return losses[int(np.argmin(spreads(columns if alone else 2 * columns)))]
 
     def _dependence(
         self, public: TablePublic, rows: float, left: Fraction
