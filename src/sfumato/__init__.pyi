@@ -6,11 +6,14 @@ from sfumato import local as local
 from sfumato import noise as noise
 from sfumato import sklearn as sklearn
 from sfumato.data.errors import DataError
+from sfumato.data.genotypes import Genotypes, read_plink, read_vcf
 from sfumato.data.graph import Graph, read_graph
 from sfumato.data.points import Points, read_points
 from sfumato.data.schema import Schema
 from sfumato.data.sequences import Sequences, read_sequences
+from sfumato.data.sites import Sites
 from sfumato.data.table import Table, read_table
+from sfumato.genomics.allele_frequencies import AlleleFrequencies
 from sfumato.graph.clustered import ClusteredGraph
 from sfumato.graph.degree_sequence import DegreeSequence
 from sfumato.graph.dk_graph import DKGraph
@@ -73,6 +76,7 @@ __all__ = [
     "ZCDP",
     "AdaSSP",
     "AdaptiveGrid",
+    "AlleleFrequencies",
     "ApproxDP",
     "BoostedAdaSSP",
     "BudgetExceeded",
@@ -83,6 +87,7 @@ __all__ = [
     "DegreeSequence",
     "Fourier",
     "FunctionalRegression",
+    "Genotypes",
     "Graph",
     "GraphStatistic",
     "GraphSummary",
@@ -115,6 +120,7 @@ __all__ = [
     "Schema",
     "Sequences",
     "SimpleTree",
+    "Sites",
     "Spectrum",
     "SubgraphCount",
     "SuffixTree",
@@ -128,9 +134,11 @@ __all__ = [
     "audit",
     "load",
     "read_graph",
+    "read_plink",
     "read_points",
     "read_sequences",
     "read_table",
+    "read_vcf",
     "rehearse",
     "save_report",
     "verify",

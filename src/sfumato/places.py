@@ -2,6 +2,7 @@
 
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
+    "genotypes.AlleleFrequencies": "sfumato.genomics.allele_frequencies:AlleleFrequencies",
     "graph.ClusteredGraph": "sfumato.graph.clustered:ClusteredGraph",
     "graph.DKGraph": "sfumato.graph.dk_graph:DKGraph",
     "graph.DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
@@ -61,6 +62,7 @@ METHODS = {
 
 #: The public part of each kind of data → where it lives.
 PUBLIC_PARTS = {
+    "genotypes": "sfumato.data.genotypes_public:GenotypesPublic",
     "graph": "sfumato.data.graph_public:GraphPublic",
     "neighbours": "sfumato.local.edge_response:NeighboursPublic",
     "number": "sfumato.local.client_data:NumberPublic",
