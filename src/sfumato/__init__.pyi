@@ -14,6 +14,10 @@ from sfumato.data.sequences import Sequences, read_sequences
 from sfumato.data.sites import Sites
 from sfumato.data.table import Table, read_table
 from sfumato.genomics.allele_frequencies import AlleleFrequencies
+from sfumato.genomics.association import Association
+from sfumato.genomics.frequency_spectrum import FrequencySpectrum
+from sfumato.genomics.linkage import LinkageDisequilibrium
+from sfumato.genomics.top_snps import TopSNPs
 from sfumato.graph.clustered import ClusteredGraph
 from sfumato.graph.degree_sequence import DegreeSequence
 from sfumato.graph.dk_graph import DKGraph
@@ -78,6 +82,7 @@ __all__ = [
     "AdaptiveGrid",
     "AlleleFrequencies",
     "ApproxDP",
+    "Association",
     "BoostedAdaSSP",
     "BudgetExceeded",
     "ClusteredGraph",
@@ -86,6 +91,7 @@ __all__ = [
     "DataError",
     "DegreeSequence",
     "Fourier",
+    "FrequencySpectrum",
     "FunctionalRegression",
     "Genotypes",
     "Graph",
@@ -100,6 +106,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LinearRegression",
+    "LinkageDisequilibrium",
     "Majority",
     "ManyResponses",
     "Marginals",
@@ -127,6 +134,7 @@ __all__ = [
     "Synthesizer",
     "Table",
     "TableStatistic",
+    "TopSNPs",
     "TopStrings",
     "TukeyEM",
     "UniformGrid",

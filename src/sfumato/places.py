@@ -3,6 +3,10 @@
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
     "genotypes.AlleleFrequencies": "sfumato.genomics.allele_frequencies:AlleleFrequencies",
+    "genotypes.Association": "sfumato.genomics.association:Association",
+    "genotypes.FrequencySpectrum": "sfumato.genomics.frequency_spectrum:FrequencySpectrum",
+    "genotypes.LinkageDisequilibrium": "sfumato.genomics.linkage:LinkageDisequilibrium",
+    "genotypes.TopSNPs": "sfumato.genomics.top_snps:TopSNPs",
     "graph.ClusteredGraph": "sfumato.graph.clustered:ClusteredGraph",
     "graph.DKGraph": "sfumato.graph.dk_graph:DKGraph",
     "graph.DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",

@@ -98,7 +98,7 @@ def test_genotype_counts_leave_missing_calls_out():
     own = calls[:30]
     expected = [own[:, j][own[:, j] >= 0].mean() / 2 for j in range(4)]
     np.testing.assert_allclose(release.frequencies[0, 0], expected, atol=1e-9)
-    table = release.table.filter((release.table["group"] == "cases"))
+    table = release.table.filter(release.table["group"] == "cases")
     assert table["missing"].to_list() == (own < 0).sum(axis=0).tolist()
 
 

@@ -55,6 +55,12 @@ def _person(public: GenotypesPublic, group: int, call: int, code: int = 0) -> Pe
     return group, tuple(min(code, size - 1) for size in sizes), (call,) * len(public.sites)
 
 
+def _crossed(public: GenotypesPublic, group: int, turned: bool) -> Person:
+    """Return a participant with two copies at the first site and none elsewhere, or turned."""
+    first, covariates, calls = _person(public, group, 2 if turned else 0)
+    return first, covariates, (0 if turned else 2, *calls[1:])
+
+
 def _mixed(public: GenotypesPublic, cases: int, controls: int) -> list[Person]:
     """Return participants whose calls run through all values, out of step."""
     found = []
@@ -81,7 +87,10 @@ def genotype_pairs(public: GenotypesPublic) -> list[Pair]:
                 _person(public, 1, 2),
             ),
             ("mixed, and one", mixed, control),
-        ]
+            ("nobody with a copy, and one with two", [control] * 8, case),
+            ("cases and controls apart, and a case whose sites differ", apart,
+             _crossed(public, 0, True)),
+        ]  # fmt: skip
         return [
             Pair(name, genotypes_of(public, here), genotypes_of(public, [*here, more]))
             for name, here, more in added
@@ -94,6 +103,14 @@ def genotype_pairs(public: GenotypesPublic) -> list[Pair]:
         ("cases with one copy, one control with two", steep, -1, _person(public, 1, 2)),
         ("mixed, one case replaced", mixed, 0, _person(public, 0, 2)),
     ]
+    alone = [_person(public, 0, 0)] * cases + [control] * controls
+    replaced.append(("nobody with a copy, one case with two", alone, 0, case))
+    # Some sites gain what others lose, which moves choices among them most.
+    crossed = [_crossed(public, 0, False)] * cases + [_person(public, 1, 1)] * controls
+    replaced.append(
+        ("the first site against the others, one case the other way", crossed, 0,
+         _crossed(public, 0, True))
+    )  # fmt: skip
     if public.groups != "public":
         replaced.append(("apart, a case becomes a control", apart, 0, _person(public, 1, 0)))
     return [

@@ -673,7 +673,11 @@ def _refuse_repeated(person: Any, people: int) -> None:
             )
         )
     seen: set[str] = set()
-    repeated = [n for n, value in enumerate(own, start=1) if value in seen or seen.add(value)]
+    repeated = []
+    for number, value in enumerate(own, start=1):
+        if value in seen:
+            repeated.append(number)
+        seen.add(value)
     if repeated:
         raise DataError(
             Problem(
@@ -847,9 +851,9 @@ def _orient(variant: Any, listed: Sites, place: int) -> bool:
     effect, other = listed.listed[3][place], listed.listed[4][place]
     if "?" in (effect, other) or own == (effect, other):
         return False
-    if own == (other, effect) or (own[0] is None and variant.REF == effect):
+    if own == (other, effect) or (own[0] is None and effect == variant.REF):
         return True
-    if own[0] is None and variant.REF == other:
+    if own[0] is None and other == variant.REF:
         return False
     raise DataError(
         Problem(

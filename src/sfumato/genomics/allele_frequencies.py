@@ -63,7 +63,7 @@ class AlleleFrequencies(GenotypeMethod[FrequencyRelease]):
         steps = self._counting(public).steps(
             public, self.working_loss(), self.record_budget(public)
         )
-        notes = ()
+        notes: tuple[str, ...] = ()
         if public.sizes_likely is None and public.bounds is None:
             notes = ("Declare rows_about to see errors as frequencies.",)
         return Plan(

@@ -27,7 +27,8 @@ def _reach(changes: int, far: int, middle: int) -> int:
 @compiled(uncounted)
 def _is_significant(cases: int, controls: int, own: int, other: int, critical: Any) -> bool:
     """Tell whether cases have so many more copies, in proportion, that the test is significant."""
-    return controls * own - cases * other >= critical[own + other]
+    significant: bool = controls * own - cases * other >= critical[own + other]
+    return significant
 
 
 @compiled(uncounted)

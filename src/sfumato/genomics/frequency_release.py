@@ -67,7 +67,7 @@ class FrequencyRelease(Release):
     def _called(self) -> NDArray[np.float64]:
         """Whose alleles are counted: everybody, or those with a call."""
         if self.genotypes:
-            return np.maximum(self.measured.counts[..., :3].sum(axis=-1), 1.0)
+            return np.asarray(np.maximum(self.measured.counts[..., :3].sum(axis=-1), 1.0))
         return np.broadcast_to(self.measured.sizes[..., None], self.measured.counts.shape)
 
     @property

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sfumato.data.genotypes_public import GenotypesPublic
+    from sfumato.genomics.association_release import AssociationRelease
     from sfumato.genomics.frequency_release import FrequencyRelease
+    from sfumato.genomics.frequency_spectrum import SiteSpectrum
+    from sfumato.genomics.linkage import LinkageRelease
 
 #: How many rows of a table are shown.
 MOST_ROWS = 25
@@ -26,6 +29,46 @@ def frequency_sections(release: FrequencyRelease) -> tuple[Section, ...]:
     shown = (words, picture, show_rows(release.table))
     return (
         Section("frequencies", "Allele frequencies", shown, "frequencies.csv"),
+        declared_genotypes(release.public),
+    )
+
+
+def association_sections(release: AssociationRelease) -> tuple[Section, ...]:
+    """Return the sections for associations."""
+    caution = Text(
+        "Sites were chosen among many: compare a p-value with the level divided by the number of "
+        "candidates."
+        if release.ranked
+        else "The points that leave the line at the upper end are associated sites, or noise of "
+        "the privacy mechanism with longer tails than a normal distribution."
+    )
+    pictures = (
+        Picture("manhattan", release.manhattan, "−log₁₀ p of every site by its place.", None),
+        Picture("quantiles", release.quantiles, "−log₁₀ p against its expectation.", None),
+    )
+    blocks = (Text(release.words()), caution, *pictures, show_rows(release.table))
+    return (
+        Section("associations", "Associations", blocks, "summary_statistics.tsv"),
+        declared_genotypes(release.public),
+    )
+
+
+def spectrum_sections(release: SiteSpectrum) -> tuple[Section, ...]:
+    """Return the sections for a frequency spectrum."""
+    picture = Picture("spectrum", release.plot, "How many sites have which frequency.")
+    blocks = (Text(release.words()), picture, show_rows(release.table))
+    return (
+        Section("spectrum", "Minor-allele frequencies", blocks, "spectrum.csv"),
+        declared_genotypes(release.public),
+    )
+
+
+def linkage_sections(release: LinkageRelease) -> tuple[Section, ...]:
+    """Return the sections for linkage disequilibrium."""
+    picture = Picture("linkage", release.plot, "The r of every pair, with its margin.")
+    blocks = (Text(release.words()), picture, show_rows(release.table))
+    return (
+        Section("linkage", "Linkage disequilibrium", blocks, "linkage.csv"),
         declared_genotypes(release.public),
     )
 

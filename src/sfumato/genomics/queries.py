@@ -209,15 +209,18 @@ class SpectrumMass(Query):
         width − r to knot ⌊m/width⌋ and r to the next, where r is the remainder of m.
     knots
         How many knots there are. What is beyond the last belongs to it.
+    sites
+        As for `AlleleDifferences`.
     """
 
     width: int
     knots: int
+    sites: tuple[int, ...] | None = None
 
     def answer(self, data: Genotypes) -> Integers64:
         """Return the mass of each knot; a whole site has the mass `width`."""
         mass = np.zeros(self.knots, dtype=np.int64)
-        for sites in _parts(data.counts.sites):
+        for sites in _parts(data.counts.sites, self.sites):
             copies = _copies(data, data.counts.calls(sites)).sum(axis=1)
             minor = np.minimum(2 * copies[:, 2] + copies[:, 1], 2 * copies[:, 0] + copies[:, 1])
             minor = np.minimum(minor, self.width * (self.knots - 1))
@@ -227,9 +230,10 @@ class SpectrumMass(Query):
         return mass
 
 
-def _parts(sites: int) -> list[Integers64]:
-    """Return the numbers of all sites, in parts."""
-    return [np.arange(low, min(low + PART, sites), dtype=np.int64) for low in range(0, sites, PART)]
+def _parts(many: int, sites: tuple[int, ...] | None = None) -> list[Integers64]:
+    """Return the numbers of some sites, or of all, in parts."""
+    wanted = np.arange(many, dtype=np.int64) if sites is None else np.array(sites, dtype=np.int64)
+    return [wanted[low : low + PART] for low in range(0, len(wanted), PART)]
 
 
 def _copies_by_group(data: Genotypes, sites: Integers64) -> tuple[Integers64, Integers64]:
@@ -248,17 +252,20 @@ class SiteStatistics(Query):
         `"allelic"` or `"trend"`.
     exponent
         The grid: steps of 2 to this power.
+    sites
+        As for `AlleleDifferences`.
     """
 
     test: str
     exponent: int
+    sites: tuple[int, ...] | None = None
 
     def answer(self, data: Genotypes) -> Integers64:
         """Return the statistics."""
         statistic = allelic_statistic if self.test == "allelic" else trend_statistic
         parts = [
             units_of(statistic(*_copies_by_group(data, sites)), self.exponent)
-            for sites in _parts(data.counts.sites)
+            for sites in _parts(data.counts.sites, self.sites)
         ]
         return np.concatenate(parts)
 
@@ -273,16 +280,19 @@ class AssociationDistances(Query):
         The public numbers of cases and controls.
     threshold
         The value of χ² from which on a site is significant, in 1/1000.
+    sites
+        As for `AlleleDifferences`.
     """
 
     sizes: tuple[int, int]
     threshold: int
+    sites: tuple[int, ...] | None = None
 
     def answer(self, data: Genotypes) -> Integers64:
         """Return one score per site: k − 1 if k changes undo significance, −k if k reach it."""
         critical = critical_differences(self.sizes, self.threshold)
         parts = []
-        for sites in _parts(data.counts.sites):
+        for sites in _parts(data.counts.sites, self.sites):
             cases, controls = _copies_by_group(data, sites)
             scores = np.zeros(len(sites), dtype=np.int64)
             # Data of a rehearsal may have other sizes than the declared ones.
@@ -301,14 +311,17 @@ class FrequencyDifferences(Query):
     ----------
     weights
         What a case and a control count: the larger the group, the less.
+    sites
+        As for `AlleleDifferences`.
     """
 
     weights: tuple[int, int]
+    sites: tuple[int, ...] | None = None
 
     def answer(self, data: Genotypes) -> Integers64:
         """Return one score per site: |Σ weight · (copies − 1)| with controls subtracted."""
         parts = []
-        for sites in _parts(data.counts.sites):
+        for sites in _parts(data.counts.sites, self.sites):
             cases, controls = _copies_by_group(data, sites)
             own = self.weights[0] * (cases[:, 2] - cases[:, 0])
             other = self.weights[1] * (controls[:, 2] - controls[:, 0])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "PER_UNIT",
+    "SLACK",
     "allelic_sensitivity",
     "allelic_statistic",
     "critical_differences",
@@ -30,6 +31,8 @@ Floats = NDArray[np.float64]
 
 #: Thresholds of χ² are whole numbers of steps, this many to a unit.
 PER_UNIT = 1000
+#: A computed χ² is off by less than half of this because of floating point.
+SLACK = Fraction(1, 2**20)
 #: A difference that no table reaches.
 NEVER = 2**62
 
@@ -48,7 +51,7 @@ def allelic_statistic(cases: Integers64, controls: Integers64) -> Floats:
     difference = (others * own - many * other).astype(np.float64)
     below = (many * others).astype(np.float64) * (both * (2 * total - both)).astype(np.float64)
     above = 2.0 * total.astype(np.float64) * difference * difference
-    return np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
+    return _divide(above, below)
 
 
 def trend_statistic(cases: Integers64, controls: Integers64) -> Floats:
@@ -67,7 +70,12 @@ def trend_statistic(cases: Integers64, controls: Integers64) -> Floats:
     spread = (total * squares - (own + other) ** 2).astype(np.float64)
     below = (many * others).astype(np.float64) * spread
     above = total.astype(np.float64) * difference * difference
-    return np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
+    return _divide(above, below)
+
+
+def _divide(above: Floats, below: Floats) -> Floats:
+    """Return quotients, 0 where nothing is divided by."""
+    return np.asarray(np.divide(above, below, out=np.zeros(len(below)), where=below > 0))
 
 
 def allelic_sensitivity(sizes: tuple[int, int]) -> Fraction:
