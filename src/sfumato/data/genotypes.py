@@ -711,7 +711,8 @@ def _read_fam(fam: Path, bounds: tuple[float, float] | None) -> dict[str, list[A
         if len(fields) != 6:
             raise DataError(
                 Problem(
-                    wrong=f"{fam.name}, line {number}: a participant has 6 fields; got {len(fields)}",
+                    wrong=f"{fam.name}, line {number}: a participant has 6 fields; got "
+                    f"{len(fields)}",
                     remedy="The fields are family, participant, father, mother, sex, phenotype.",
                 )
             )
@@ -810,30 +811,36 @@ def _read_variants(
     rows = np.full(len(listed), -1, dtype=np.int64)
     flipped = np.zeros(len(listed), dtype=np.bool_)
     width = -(-len(samples) // 4)
-    # The calls of a large file do not fit into memory; the temporary file has no name.
-    store = tempfile.TemporaryFile()  # noqa: SIM115
-    many = 0
     variants = iter(reader)
-    while (variant := without_values(lambda: next(variants, None), Exception, problem)) is not None:
-        place = places.get(variant.ID or "", located.get((variant.CHROM, str(variant.POS)), -1))
-        if place < 0:
-            continue
-        name = listed.listed[0][place]
-        if rows[place] >= 0:
-            raise DataError(
-                Problem(
-                    field=name, wrong="the site is there twice", remedy="Keep one line per site."
+    many = 0
+    # The calls of a large file do not fit into memory; the temporary file has no name, and stays
+    # as long as it is mapped.
+    with tempfile.TemporaryFile() as store:
+        while True:
+            variant = without_values(lambda: next(variants, None), Exception, problem)
+            if variant is None:
+                break
+            place = places.get(variant.ID or "", located.get((variant.CHROM, str(variant.POS)), -1))
+            if place < 0:
+                continue
+            if rows[place] >= 0:
+                raise DataError(
+                    Problem(
+                        field=listed.listed[0][place],
+                        wrong="the site is there twice",
+                        remedy="Keep one line per site.",
+                    )
                 )
-            )
-        flipped[place] = _orient(variant, listed, place)
-        calls = np.array([0, 1, 2, -1], dtype=np.int8)[np.asarray(variant.gt_types)]
-        store.write(pack_calls(calls[None, :]).tobytes())
-        rows[place] = many
-        many += 1
-    store.flush()
-    if not many or not width:
-        return samples, np.zeros((many, width), dtype=np.uint8), rows, flipped
-    return samples, np.memmap(store, np.uint8, mode="r", shape=(many, width)), rows, flipped
+            flipped[place] = _orient(variant, listed, place)
+            calls = np.array([0, 1, 2, -1], dtype=np.int8)[np.asarray(variant.gt_types)]
+            store.write(pack_calls(calls[None, :]).tobytes())
+            rows[place] = many
+            many += 1
+        store.flush()
+        packed = np.zeros((many, width), dtype=np.uint8)
+        if packed.size:
+            packed = np.memmap(store, np.uint8, mode="r", shape=(many, width))
+    return samples, packed, rows, flipped
 
 
 def _orient(variant: Any, listed: Sites, place: int) -> bool:

@@ -13,6 +13,7 @@ from math import ceil, log
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.genotypes_public import GenotypesPublic
 from sfumato.genomics.association_release import AssociationRelease
@@ -32,16 +33,15 @@ from sfumato.genomics.queries import (
     Without,
 )
 from sfumato.genomics.statistics import SLACK, allelic_sensitivity, threshold_of
-from sfumato.mechanisms.choose import Choose, ChooseSeveral
+from sfumato.mechanisms.choose import choose_within
 from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis, Relation
-from sfumato.privacy.loss import ZCDP, Loss, Number, pure_within
+from sfumato.privacy.loss import ZCDP, Loss, Number
 from sfumato.privacy.parameters import SHARE, Between, Flag, OneOf, OrNone, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.registry import find_published
-from sfumato.privacy.rounding import round_down, sqrt_down
 
 __all__ = ["TopSNPs"]
 
@@ -87,6 +87,9 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
     p_value
         The threshold of significance of the distance; by default 0.05 divided by the number of
         sites.
+    apart
+        How many bases apart chosen sites are at least on one chromosome, so that a locus is chosen
+        once and not with all its neighbours. Sites of unknown place are not affected.
     statistics_share
         Share of epsilon for the counts of the chosen sites, from which effects and tests follow.
     variant
@@ -98,8 +101,8 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
     Notes
     -----
     Privacy: the distance changes by at most 1 if one participant is replaced, so permute-and-flip
-    with ε/k for each of k choices is ε-DP; counts at the chosen sites are paid for as for
-    `AlleleFrequencies` (docs/proofs/top-snps.md).
+    with ε/k for each of k choices is ε-DP; which sites are left out follows from earlier choices;
+    counts at the chosen sites are paid for as for `AlleleFrequencies` (docs/proofs/top-snps.md).
     """
 
     proof: ClassVar[str] = "top-snps.md"
@@ -108,6 +111,7 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
     count: int = parameter(Whole(1, 10_000), 10)
     score: str = parameter(OneOf(("auto", "distance", "chi_squared", "difference")), "auto")
     p_value: Number | None = parameter(OrNone(Between(Fraction(0), Fraction(1))), None)
+    apart: int = parameter(Whole(0, 10**9), 250_000)
     statistics_share: Number = parameter(SHARE, Fraction(1, 3))
     variant: str = parameter(OneOf(("proved", "published")), "proved")
     accept_unproven: bool = parameter(Flag(), False)
@@ -177,7 +181,8 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
         return weights, 1 - statistics - weights, statistics
 
     def _counting(self, chosen: tuple[int, ...] | None) -> GroupCounts:
-        return GroupCounts("alleles", self.count, (), chosen)
+        many = self.count if chosen is None else len(chosen)
+        return GroupCounts("alleles", many, (), chosen)
 
     def plan(self, public: GenotypesPublic) -> Plan:
         """Return by how much a chosen site may fall short, and the noise on its counts."""
@@ -244,16 +249,7 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
 
     def _rate(self, loss: Loss, sensitivity: Fraction) -> float:
         """Return the factor of the score in the exponent of each choice."""
-        if isinstance(loss, ZCDP):
-            return float(self._several(1 + self.count, loss, sensitivity).rate)
-        return float(pure_within(loss) / self.count / (2 * sensitivity))
-
-    def _several(self, many: int, loss: ZCDP, sensitivity: Fraction) -> ChooseSeveral:
-        """Return the choice of all sites at once that a slice pays for under zCDP."""
-        epsilon = round_down(sqrt_down(8 * self.count * loss.rho))
-        return ChooseSeveral(
-            candidates=many, count=self.count, sensitivity=sensitivity, epsilon=epsilon
-        )
+        return float(choose_within(loss.share(Fraction(1, self.count)), 2, sensitivity).rate)
 
     def _weight_noise(self, loss: Loss, relation: Relation) -> CountNoise:
         return count_noise((2,), loss, relation)
@@ -308,25 +304,54 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
     def _choose(
         self, public: GenotypesPublic, budget: Budget, weights: tuple[int, int] | None
     ) -> Program[tuple[int, ...]]:
-        """Choose sites, best first."""
+        """Choose sites, best first, until none is left that is far enough from all others."""
         scoring = self._scoring(public, budget.relation, weights)
-        many = self.site_count(public)
-        if isinstance(budget.remaining, ZCDP):
-            several = self._several(many, budget.remaining, scoring.sensitivity)
-            found = yield Ask(budget, several, scoring.query, CHOICE)
-            return tuple(int(place) for place in found)
+        near = Neighbourhood.of(self.view(public)[0], self.apart)
         scores = KeptScores(scoring.query)
-        each = pure_within(budget.remaining) / self.count
+        each = budget.limit.share(Fraction(1, self.count))
         chosen: list[int] = []
-        for number in range(self.count):
-            choice = Choose(candidates=many - number, sensitivity=scoring.sensitivity, epsilon=each)
-            query = Without(scores, tuple(sorted(chosen)))
-            place = int((yield Ask(budget, choice, query, f"{CHOICE} {number + 1}")))
-            # The number counts the sites that are left.
-            for earlier in sorted(chosen):
-                place += place >= earlier
+        left_out = np.zeros(self.site_count(public), dtype=np.bool_)
+        for number in range(1, self.count + 1):
+            left = np.flatnonzero(~left_out)
+            if not len(left):
+                break
+            law = choose_within(each, len(left), scoring.sensitivity)
+            query = Without(scores, tuple(np.flatnonzero(left_out).tolist()))
+            place = int(left[(yield Ask(budget, law, query, f"{CHOICE} {number}"))])
             chosen.append(place)
+            left_out |= near.of_site(place)
         return tuple(chosen)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Which sites are near each other. Public."""
+
+    chromosomes: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    apart: int
+
+    @classmethod
+    def of(cls, public: GenotypesPublic, apart: int) -> Neighbourhood:
+        """Return the neighbourhood of the sites of a panel."""
+        _, chromosomes, positions, _, _ = public.sites.listed
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(chromosomes))}
+        return cls(
+            # A site of unknown place is near none.
+            np.array([-1 if name == "0" else numbers[name] for name in chromosomes]),
+            np.array([int(text) for text in positions], dtype=np.int64),
+            apart,
+        )
+
+    def of_site(self, place: int) -> NDArray[np.bool_]:
+        """Return the sites that are near one, itself among them."""
+        if self.chromosomes[place] < 0:
+            found = np.zeros(len(self.positions), dtype=np.bool_)
+        else:
+            close = np.abs(self.positions - self.positions[place]) < self.apart
+            found = close & (self.chromosomes == self.chromosomes[place])
+        found[place] = True
+        return found
 
 
 def weights_of(sizes: tuple[int, int]) -> tuple[int, int]:
