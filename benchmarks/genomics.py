@@ -42,8 +42,8 @@ from sfumato.genomics.statistics import allelic_sensitivity, threshold_of
 from sfumato.genomics.top_snps import EXPONENT, weights_of
 from sfumato.mechanisms.choose import Choose
 
-#: A locus is found if a chosen site is so near, in bases; chosen sites are as far apart.
-NEAR = 250_000
+#: A locus is found if a chosen site is so near, in bases, and chosen sites are so far apart.
+NEAR, APART = 50_000, 250_000
 PLANTED = 5
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 PUBLIC_GROUPS = {"relation": "replace_one", "groups": "public"}
@@ -62,15 +62,16 @@ def plant_sites(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cohort with random cases, and calls at a few sites that follow the cases.
 
-    Sites keep their linkage; cases are random, so that no other site is associated. At a planted
-    site controls have the effect allele with frequency 0.3.
+    Sites keep their linkage; cases are random, so that no other site is associated. At planted
+    sites controls have the effect allele with frequencies from 0.1 to 0.5.
     """
     people = calls.shape[1]
     case = random.permutation(np.arange(people) < people // 2)
     loci = random.choice(len(calls), PLANTED, replace=False)
-    odds = odds_ratio * 0.3 / 0.7
+    plain = np.linspace(0.1, 0.5, PLANTED)[:, None]
+    odds = odds_ratio * plain / (1 - plain)
     planted = calls.copy()
-    planted[loci] = random.binomial(2, np.where(case, odds / (1 + odds), 0.3), (PLANTED, people))
+    planted[loci] = random.binomial(2, np.where(case, odds / (1 + odds), plain))
     return planted, case, loci
 
 
@@ -119,7 +120,7 @@ def peel(
         if positions is None:
             left = left[left != place]
         else:
-            left = left[np.abs(positions[left] - positions[place]) >= NEAR]
+            left = left[np.abs(positions[left] - positions[place]) >= APART]
     return chosen
 
 
@@ -201,7 +202,9 @@ def power(path: Path, runs: int) -> None:
     calls = np.load(path)
     positions = np.linspace(0, 20e6, len(calls)).astype(np.int64)
     epsilons = (0.5, 1.0, 3.0, 10.0)
-    print(f"{len(calls):,} sites, {PLANTED} loci, {2 * PLANTED} chosen by distance, {runs} runs")
+    # Ten sites chosen at random are near 10 · 100,000 of 20 million bases.
+    print(f"{len(calls):,} sites, {PLANTED} loci, {2 * PLANTED} chosen by distance, {runs} runs; "
+          f"by chance {2 * PLANTED * 2 * NEAR / 20e6:.2f}")  # fmt: skip
     print(f"{'people':>7} {'odds ratio':>10} {'p < 5e-8':>9} "
           + "".join(f"{f'ε = {e:g}':>9}" for e in epsilons))  # fmt: skip
     for people in (1000, 2000, 5000, 10000):

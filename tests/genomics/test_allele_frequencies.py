@@ -93,7 +93,7 @@ def test_without_noise_frequencies_are_exact(options):
 
 
 def test_genotype_counts_leave_missing_calls_out():
-    calls, phenotype = made.made()
+    calls, _ = made.made()
     release = sf.AlleleFrequencies(epsilon="1e6", counts="genotypes").release(made.study())
     own = calls[:30]
     expected = [own[:, j][own[:, j] >= 0].mean() / 2 for j in range(4)]

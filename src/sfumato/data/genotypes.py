@@ -33,7 +33,7 @@ from sfumato.privacy.forks import refuse_broken_fork
 from sfumato.privacy.guarantee import Relation, Unit
 from sfumato.privacy.parameters import OneOf
 
-__all__ = ["Genotypes", "GenotypesPublic", "read_plink", "read_vcf"]
+__all__ = ["Genotypes", "GenotypesPublic", "read_phenotypes", "read_plink", "read_vcf"]
 
 #: What is done with a participant whose phenotype is missing.
 UNKNOWN_PHENOTYPE = ("refuse", "drop")
@@ -234,8 +234,8 @@ def read_plink(
         PREFIX.bim itself, which must then be public: the list of an array, with alleles in an
         order that does not follow from the calls.
     phenotype
-        As for `Genotypes`, in the order of the .fam file; by default its sixth column, in which 1
-        is a control, 2 a case, and 0 or −9 unknown.
+        As for `Genotypes`, by participant or in the order of the .fam file; by default its sixth
+        column, in which 1 is a control, 2 a case, and 0 or −9 unknown.
     covariates
         A frame or the path of a CSV file with the column `iid` and one row per participant.
     bounds, relation, groups, missing, unknown_phenotype, covariate_schema, rows_about, cases_about
@@ -274,6 +274,8 @@ def read_plink(
     identifiers = people[IDENTIFIER]
     _refuse_repeated(identifiers, len(identifiers))
     told = people["phenotype"] if phenotype is None else phenotype
+    if isinstance(told, Mapping):
+        told = [told.get(identifier) for identifier in identifiers]
     ordered = _order_covariates(covariates, identifiers)
     traits = _read_traits(told, ordered, public, len(identifiers), unknown_phenotype)
     packed, file = _map_bed(bed, len(own), len(identifiers))
@@ -369,6 +371,37 @@ def read_vcf(
     if missing == "refuse":
         _refuse_missing(engine)
     return Genotypes._of(engine, _with_sizes(public, engine))
+
+
+def read_phenotypes(path: str | Path) -> dict[str, Any]:
+    """Read phenotypes by participant from a CSV file with the columns iid and phenotype.
+
+    Parameters
+    ----------
+    path
+        The file: plain, .gz or .xz.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a participant is there twice.
+    """
+    from sfumato.engines.files import TableFile
+
+    file = TableFile(Path(path), None)
+    needed = [IDENTIFIER, "phenotype"]
+    absent = [name for name in needed if name not in file.names()]
+    if absent:
+        raise DataError(
+            Problem(
+                wrong=f"{Path(path).name} has no column {absent[0]!r}",
+                remedy="Name the two columns iid and phenotype.",
+            )
+        )
+    columns = file.read(needed)
+    own = [str(value) for value in columns[IDENTIFIER].to_list()]
+    _refuse_repeated(own, len(own))
+    return dict(zip(own, columns["phenotype"].to_list(), strict=True))
 
 
 def _declare(

@@ -6,6 +6,7 @@ is copied out of a mapped file, whatever the number of sites is.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -228,6 +229,13 @@ class PackedGenotypes(Recalling):
                 octets[:, :width] = self._packed[np.maximum(wanted, 0)] if len(self._packed) else 0
                 octets[wanted < 0] = 0x55
             yield part, octets.view(np.uint64)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Let the pages of a mapped file go that were read, where the system can."""
+        mapped = getattr(self._packed, "_mmap", None)
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     def group_sizes(self, covariates: Sequence[int] = ()) -> Integers64:
         """Return how many participants each cell has: groups first, then covariates."""

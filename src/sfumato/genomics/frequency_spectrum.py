@@ -49,6 +49,8 @@ class SiteSpectrum(Release):
         The noisy number of sites at each.
     margin
         By how much one of these is off at most, 19 times in 20.
+    width
+        The distance of two knots in alleles.
     """
 
     kind = "frequency spectrum"
@@ -59,11 +61,13 @@ class SiteSpectrum(Release):
         frequencies: NDArray[np.float64],
         sites: NDArray[np.float64],
         margin: float,
+        width: int,
     ) -> None:
         self.public = public
         self.frequencies = frequencies
         self.sites = sites
         self.margin = margin
+        self.width = width
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -220,4 +224,4 @@ class FrequencySpectrum(GenotypeMethod[SiteSpectrum]):
         mass = yield Ask(measuring, mass_noise, query, MASS)
         frequencies = np.arange(self.knots) * width / (2 * people)
         sites = np.asarray(mass, dtype=np.float64) / width
-        return SiteSpectrum(own, frequencies, sites, margin(mass_noise) / width)
+        return SiteSpectrum(own, frequencies, sites, margin(mass_noise) / width, width)
