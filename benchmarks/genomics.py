@@ -46,6 +46,8 @@ from sfumato.mechanisms.choose import Choose
 NEAR, APART = 50_000, 250_000
 PLANTED = 5
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+#: The threshold of significance of the distance, and others that are compared with it.
+THRESHOLD, THRESHOLDS = 1e-3, (1e-6, 1e-4, 1e-2)
 PUBLIC_GROUPS = {"relation": "replace_one", "groups": "public"}
 
 
@@ -127,8 +129,7 @@ def peel(
 def laws(data: sf.Genotypes) -> dict[str, Callable[[float, np.random.Generator], list[int]]]:
     """Return how sites are chosen, each given ε for the choice; exact scores are computed once."""
     sizes = data.public.sizes
-    level = threshold_of(0.05 / len(data.public.sites))
-    distances = AssociationDistances(sizes, level).answer(data)
+    distances = AssociationDistances(sizes, threshold_of(THRESHOLD)).answer(data)
     statistics = SiteStatistics("allelic", EXPONENT).answer(data)
     weights = weights_of(sizes)
     differences = FrequencyDifferences(weights).answer(data)
@@ -143,10 +144,18 @@ def laws(data: sf.Genotypes) -> dict[str, Callable[[float, np.random.Generator],
     def gumbel(epsilon: float, random: np.random.Generator) -> list[int]:
         return noise.top_k(distances, PLANTED, rate=Fraction(epsilon) / (2 * PLANTED)).tolist()
 
+    levels = {
+        f"distance, p = {p:g}": AssociationDistances(sizes, threshold_of(p)).answer(data)
+        for p in THRESHOLDS
+    }
     steps = Fraction(int(change * 2**-EXPONENT) + 2)
     return {
         "distance, permute-and-flip (default)": lambda e, _: peel(distances, Fraction(1), e),
         "distance, exponential": gumbel,
+        **{
+            name: lambda e, _, scores=scores: peel(scores, Fraction(1), e)
+            for name, scores in levels.items()
+        },
         "noisy χ², Laplace as published": laplace,
         "χ², permute-and-flip": lambda e, _: peel(statistics, steps, e),
         "difference, permute-and-flip": lambda e, _: peel(
@@ -219,8 +228,8 @@ def power(path: Path, runs: int) -> None:
                 significant = np.flatnonzero(statistics > 29.717)
                 if len(significant):
                     plain += share_near(significant.tolist(), loci, positions) / runs
-                level = threshold_of(0.05 / len(calls))
-                scores = AssociationDistances(data.public.sizes, level).answer(data)
+                query = AssociationDistances(data.public.sizes, threshold_of(THRESHOLD))
+                scores = query.answer(data)
                 for n, epsilon in enumerate(epsilons):
                     chosen = peel(scores, Fraction(1), 2 * epsilon / 3, 2 * PLANTED, positions)
                     private[n] += share_near(chosen, loci, positions) / runs

@@ -171,7 +171,7 @@ def _parse_bounds(text: str | None) -> tuple[float, float] | None:
     """Return the bounds that a text such as `0:10` declares."""
     if text is None:
         return None
-    low, colon, high = text.partition(":")
+    low, _, high = text.partition(":")
     try:
         return float(low), float(high)
     except ValueError:

@@ -237,7 +237,8 @@ def read_plink(
         As for `Genotypes`, by participant or in the order of the .fam file; by default its sixth
         column, in which 1 is a control, 2 a case, and 0 or −9 unknown.
     covariates
-        A frame or the path of a CSV file with the column `iid` and one row per participant.
+        A frame or the path of a CSV file with the column `iid` and one row per participant: the
+        second column of the .fam file, after the family and a blank where there are families.
     bounds, relation, groups, missing, unknown_phenotype, covariate_schema, rows_about, cases_about
         As for `Genotypes`.
 
@@ -749,7 +750,9 @@ def _read_fam(fam: Path, bounds: tuple[float, float] | None) -> dict[str, list[A
                     remedy="The fields are family, participant, father, mother, sex, phenotype.",
                 )
             )
-        identifiers.append(f"{fields[0]} {fields[1]}" if fields[0] != "0" else fields[1])
+        # Without families, the family is 0 or the participant.
+        alone = fields[0] in ("0", fields[1])
+        identifiers.append(fields[1] if alone else f"{fields[0]} {fields[1]}")
         phenotypes.append(_fam_phenotype(fields[5], bounds))
     return {IDENTIFIER: identifiers, "phenotype": phenotypes}
 

@@ -16,6 +16,9 @@ from sfumato.privacy.release import Release
 
 __all__ = ["CovariateNames", "GenotypeMethod", "SiteNames"]
 
+#: Tests of more participants would not be exact enough in floating point.
+MOST_PEOPLE = 2**26
+
 ReleaseT = TypeVar("ReleaseT", bound=Release)
 
 
@@ -118,4 +121,6 @@ def require_public_groups(what: str, public: GenotypesPublic) -> tuple[int, int]
         )
     if min(sizes) < 1:
         raise ValueError(f"{what} needs at least one case and one control")
+    if sum(sizes) > MOST_PEOPLE:
+        raise ValueError(f"{what} needs at most {MOST_PEOPLE:,} participants; got {sum(sizes):,}")
     return sizes

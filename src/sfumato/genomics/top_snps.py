@@ -38,7 +38,7 @@ from sfumato.mechanisms.count_noise import CountNoise, count_noise, margin
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.guarantee import Basis, Relation
 from sfumato.privacy.loss import ZCDP, Loss, Number
-from sfumato.privacy.parameters import SHARE, Between, Flag, OneOf, OrNone, Whole, parameter
+from sfumato.privacy.parameters import SHARE, Between, Flag, OneOf, Whole, parameter
 from sfumato.privacy.plan import Plan, PlanStep
 from sfumato.privacy.program import Ask, Program
 from sfumato.privacy.registry import find_published
@@ -85,8 +85,8 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
         the difference of allele frequencies. `"auto"`: the distance where sizes are public, else
         the difference.
     p_value
-        The threshold of significance of the distance; by default 0.05 divided by the number of
-        sites.
+        The threshold of significance of the distance. A strict threshold favours sites whose
+        rarer allele is rare; 1/1000 found most planted sites (docs/genomics.md).
     apart
         How many bases apart chosen sites are at least on one chromosome, so that a locus is chosen
         once and not with all its neighbours. Sites of unknown place are not affected.
@@ -110,7 +110,7 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
 
     count: int = parameter(Whole(1, 10_000), 10)
     score: str = parameter(OneOf(("auto", "distance", "chi_squared", "difference")), "auto")
-    p_value: Number | None = parameter(OrNone(Between(Fraction(0), Fraction(1))), None)
+    p_value: Number = parameter(Between(Fraction(0), Fraction(1)), Fraction(1, 1000))
     apart: int = parameter(Whole(0, 10**9), 250_000)
     statistics_share: Number = parameter(SHARE, Fraction(1, 3))
     variant: str = parameter(OneOf(("proved", "published")), "proved")
@@ -165,8 +165,7 @@ class TopSNPs(GenotypeMethod[AssociationRelease]):
             return Scoring(FrequencyDifferences(weights, panel), Fraction(twice * max(weights)))
         sizes = require_public_groups(kind, public)
         if kind == "distance":
-            usual = Fraction(1, 20 * self.site_count(public))
-            level = threshold_of(float(usual if self.p_value is None else Fraction(self.p_value)))
+            level = threshold_of(float(Fraction(self.p_value)))
             return Scoring(AssociationDistances(sizes, level, panel), Fraction(1))
         steps = ceil((allelic_sensitivity(sizes) + SLACK) * 2**-EXPONENT) + 1
         return Scoring(SiteStatistics("allelic", EXPONENT, panel), Fraction(steps))
