@@ -198,6 +198,18 @@ def _binned(**options: Any) -> dict[str, Way]:
 #: Methods by their names in the catalogue, and the ways in which they work. A method that is not
 #: listed is tried with its example, and with each choice that a parameter of it offers.
 WAYS: dict[str, dict[str, Way]] = {
+    "genotypes.Association": {
+        "default": way(),
+        "trend": way(test="trend"),
+        "statistic": way(measure="statistic", test="trend"),
+        "numbers": way("numbers study"),
+    },
+    "genotypes.TopSNPs": {
+        "default": way(count=2),
+        "chi_squared": way(count=2, score="chi_squared"),
+        "difference": way(count=2, score="difference"),
+        "published": way(count=2, **PUBLISHED),
+    },
     "graph.ClusteredGraph": {"default": way(), "few": way(triangle_share="1/10")},
     "graph.DKGraph": {
         "1-sorted": way(order=1, mechanism="sorted"),
