@@ -25,9 +25,11 @@ from scipy.special import exp1, expi
 
 from sfumato.audit import Pair
 from sfumato.audit.replaying import examine
+from sfumato.data.genotypes import Genotypes
 from sfumato.data.graph import Graph
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
+from sfumato.genomics.top_snps import TopSNPs
 from sfumato.graph.dk_graph import DKGraph
 from sfumato.graph.ladders import ladder, last_rung
 from sfumato.graph.shapes import Shape
@@ -471,6 +473,22 @@ def response_beats_laplace() -> tuple[float, float]:
     response = loss_of_guesses(RandomizedResponse(epsilon="0.5", answers=6))
     laplace = loss_of_guesses(LaplaceResponse(epsilon="0.5", answers=6))
     return float(laplace[0]), float(response[0])
+
+
+@exhibit(
+    "gwas-selection",
+    f"{WANG}, section 5.5, as run",
+    "frequencies of the K listed sites with noise of scale 2K/(εn) are ε-DP",
+    "3 cases and 3 controls; one case decides which of two sites is ahead",
+)
+def gwas_selection() -> tuple[float, float]:
+    def study(last: tuple[int, int]) -> Genotypes:
+        calls = [(2, 0), (0, 2), last, (0, 0), (0, 0), (0, 0)]
+        sizes = {"relation": "replace_one", "groups": "public"}
+        return Genotypes(calls, ["case"] * 3 + ["control"] * 3, **sizes)
+
+    method = TopSNPs(epsilon=1, count=1, **PUBLISHED)
+    return 1, replayed(method, study((2, 0)), study((0, 2)))
 
 
 # Zhang.

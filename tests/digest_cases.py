@@ -21,6 +21,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.privacy.parameters import OneOf
 from sfumato.privacy.registry import resolve
+from tests.genomics import made as studies
 from tests.graph import graphs
 from tests.local.test_survey_answers import AGE, SMOKING, STRESS, answers_to
 from tests.regression import made as linear
@@ -116,6 +117,14 @@ def _graph(unit: str, relation: str) -> Any:
     return graphs.graph(nodes + 4, edges | set(combinations(range(nodes - 1, nodes + 4), 2)))
 
 
+def _genotypes(unit: str, relation: str) -> Any:
+    return studies.study() if relation == "add-remove" else studies.replaced_study()
+
+
+def _numbers_study(unit: str, relation: str) -> Any:
+    return studies.study(numbers=True, relation=RELATIONS[relation][0])
+
+
 #: The data of each kind, and the units it is declared with; the first is that of a record.
 DATA: dict[str, tuple[Callable[[str, str], Any], tuple[str, ...], tuple[str, ...]]] = {
     "table": (_table, tuple(RELATIONS), ("row", "person")),
@@ -124,6 +133,8 @@ DATA: dict[str, tuple[Callable[[str, str], Any], tuple[str, ...], tuple[str, ...
     "points": (_points, tuple(RELATIONS), ("point", "person")),
     "sequences": (_sequences, tuple(RELATIONS), ("sequence", "person")),
     "graph": (_graph, ("add-remove",), ("edge",)),
+    "genotypes": (_genotypes, tuple(RELATIONS), ("participant",)),
+    "numbers study": (_numbers_study, tuple(RELATIONS), ("participant",)),
     "small graph": (_small_graph, ("add-remove",), ("edge",)),
 }
 
@@ -187,6 +198,18 @@ def _binned(**options: Any) -> dict[str, Way]:
 #: Methods by their names in the catalogue, and the ways in which they work. A method that is not
 #: listed is tried with its example, and with each choice that a parameter of it offers.
 WAYS: dict[str, dict[str, Way]] = {
+    "genotypes.Association": {
+        "default": way(),
+        "trend": way(test="trend"),
+        "statistic": way(measure="statistic", test="trend"),
+        "numbers": way("numbers study"),
+    },
+    "genotypes.TopSNPs": {
+        "default": way(count=2),
+        "chi_squared": way(count=2, score="chi_squared"),
+        "difference": way(count=2, score="difference"),
+        "published": way(count=2, **PUBLISHED),
+    },
     "graph.ClusteredGraph": {"default": way(), "few": way(triangle_share="1/10")},
     "graph.DKGraph": {
         "1-sorted": way(order=1, mechanism="sorted"),

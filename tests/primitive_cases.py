@@ -49,6 +49,7 @@ from sfumato.privacy.guarantee import Relation
 from sfumato.privacy.loss import GDP, ZCDP, ApproxDP, PureDP, Unpriced
 from sfumato.privacy.primitive import Primitive, StatefulPrimitive
 from sfumato.published.degree_correlation import OccupiedBins
+from sfumato.published.gwas_selection import DisclosedSites
 from sfumato.published.privbayes import DisclosedCount
 from sfumato.published.queries import GapVector, OccupiedInput, PublishedInput
 from sfumato.published.randomized_response import PrintedCollection
@@ -309,6 +310,7 @@ UNPROVED = [
         said=[(np.array([0.0]), np.array([0.5, 0.0, 1.0]))],
     ),
     Case(DisclosedCount(), whole(3), whole(4), said=[whole(3)]),
+    Case(DisclosedSites(candidates=2, count=1), whole(3, 4), whole(4, 3), said=[whole(1)]),
 ]
 
 #: Its law keeps the price; what is not proved is that a chain that is stopped has this law.

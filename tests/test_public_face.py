@@ -529,6 +529,6 @@ class TestNames:
         [("privbays", "did you mean 'privbayes'?"), ("graph.PrivBayes", "there is no method")],
     )
     def test_a_near_miss_gets_a_suggestion(self, given, said):
-        with pytest.raises(ValueError, match="Methods: clusteredgraph") as refusal:
+        with pytest.raises(ValueError, match="Methods: allelefrequencies") as refusal:
             find_method(given, catalogue.METHODS)
         assert said in str(refusal.value)

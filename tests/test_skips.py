@@ -13,7 +13,7 @@ from tests.skips import ALLOWED, is_allowed
 
 ROOT = Path(__file__).parent.parent
 #: What each package of the extras is imported as, where its name does not say so.
-MODULES = {"dp-accounting": "dp_accounting", "scikit-learn": "sklearn"}
+MODULES = {"bed-reader": "bed_reader", "dp-accounting": "dp_accounting", "scikit-learn": "sklearn"}
 PLANTED = """
 import os
 import pytest

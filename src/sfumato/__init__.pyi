@@ -6,11 +6,18 @@ from sfumato import local as local
 from sfumato import noise as noise
 from sfumato import sklearn as sklearn
 from sfumato.data.errors import DataError
+from sfumato.data.genotypes import Genotypes, read_plink, read_vcf
 from sfumato.data.graph import Graph, read_graph
 from sfumato.data.points import Points, read_points
 from sfumato.data.schema import Schema
 from sfumato.data.sequences import Sequences, read_sequences
+from sfumato.data.sites import Sites
 from sfumato.data.table import Table, read_table
+from sfumato.genomics.allele_frequencies import AlleleFrequencies
+from sfumato.genomics.association import Association
+from sfumato.genomics.frequency_spectrum import FrequencySpectrum
+from sfumato.genomics.linkage import LinkageDisequilibrium
+from sfumato.genomics.top_snps import TopSNPs
 from sfumato.graph.clustered import ClusteredGraph
 from sfumato.graph.degree_sequence import DegreeSequence
 from sfumato.graph.dk_graph import DKGraph
@@ -73,7 +80,9 @@ __all__ = [
     "ZCDP",
     "AdaSSP",
     "AdaptiveGrid",
+    "AlleleFrequencies",
     "ApproxDP",
+    "Association",
     "BoostedAdaSSP",
     "BudgetExceeded",
     "ClusteredGraph",
@@ -82,7 +91,9 @@ __all__ = [
     "DataError",
     "DegreeSequence",
     "Fourier",
+    "FrequencySpectrum",
     "FunctionalRegression",
+    "Genotypes",
     "Graph",
     "GraphStatistic",
     "GraphSummary",
@@ -95,6 +106,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LinearRegression",
+    "LinkageDisequilibrium",
     "Majority",
     "ManyResponses",
     "Marginals",
@@ -115,12 +127,14 @@ __all__ = [
     "Schema",
     "Sequences",
     "SimpleTree",
+    "Sites",
     "Spectrum",
     "SubgraphCount",
     "SuffixTree",
     "Synthesizer",
     "Table",
     "TableStatistic",
+    "TopSNPs",
     "TopStrings",
     "TukeyEM",
     "UniformGrid",
@@ -128,9 +142,11 @@ __all__ = [
     "audit",
     "load",
     "read_graph",
+    "read_plink",
     "read_points",
     "read_sequences",
     "read_table",
+    "read_vcf",
     "rehearse",
     "save_report",
     "verify",

@@ -2,6 +2,11 @@
 
 #: Method name in certificates and ledgers → where it lives.
 METHODS = {
+    "genotypes.AlleleFrequencies": "sfumato.genomics.allele_frequencies:AlleleFrequencies",
+    "genotypes.Association": "sfumato.genomics.association:Association",
+    "genotypes.FrequencySpectrum": "sfumato.genomics.frequency_spectrum:FrequencySpectrum",
+    "genotypes.LinkageDisequilibrium": "sfumato.genomics.linkage:LinkageDisequilibrium",
+    "genotypes.TopSNPs": "sfumato.genomics.top_snps:TopSNPs",
     "graph.ClusteredGraph": "sfumato.graph.clustered:ClusteredGraph",
     "graph.DKGraph": "sfumato.graph.dk_graph:DKGraph",
     "graph.DegreeSequence": "sfumato.graph.degree_sequence:DegreeSequence",
@@ -61,6 +66,7 @@ METHODS = {
 
 #: The public part of each kind of data → where it lives.
 PUBLIC_PARTS = {
+    "genotypes": "sfumato.data.genotypes_public:GenotypesPublic",
     "graph": "sfumato.data.graph_public:GraphPublic",
     "neighbours": "sfumato.local.edge_response:NeighboursPublic",
     "number": "sfumato.local.client_data:NumberPublic",

@@ -20,6 +20,7 @@ from sfumato.cli import (
     collect,
     demo,
     graph,
+    gwas,
     keygen,
     ledger,
     points,
@@ -34,7 +35,7 @@ from sfumato.cli.screen import write_json
 from sfumato.privacy.escaping import escape
 
 ORDER = (
-    "demo", "table", "regress", "points", "sequences", "graph", "collect",
+    "demo", "table", "regress", "points", "sequences", "graph", "gwas", "collect",
     "ledger", "verify", "report", "audit", "attack", "keygen",
 )  # fmt: skip
 
@@ -106,6 +107,7 @@ app.add_typer(table.app, name="table")
 app.add_typer(regress.app, name="regress")
 app.add_typer(points.app, name="points")
 app.add_typer(sequences.app, name="sequences")
+app.add_typer(gwas.app, name="gwas")
 app.add_typer(graph.app, name="graph")
 app.add_typer(collect.app, name="collect")
 app.command("verify", epilog=EPILOG)(verify.verify)

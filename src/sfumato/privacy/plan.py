@@ -42,6 +42,7 @@ RATES = {
     "noisy pairs": Rate(1, 85, "To reduce this, use fewer nodes, or mechanism='response'."),
     "eigenvector entries": Rate(25, 60, "To reduce this, use fewer eigenvectors."),
     "sums": Rate(8, 440, "To reduce this, use fewer columns or fewer values per column."),
+    "sites": Rate(190, 2500, "To reduce this, declare a smaller panel of sites."),
     "answers": Rate(1, 80, "To reduce this, use fewer answers."),
     "candidate weights": Rate(0, 30, "To reduce this, use a smaller population or fewer features."),
 }
