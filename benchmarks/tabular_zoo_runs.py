@@ -33,7 +33,8 @@ their own in the folder that SFUMATO_PEERS names, made with Python 3.11 as
 
 dpsynth 0.3.0 is in no registry: $SFUMATO_PEERS/dpsynth is an environment of Python 3.12 where it is
 installed as its own page says, with the packages mbi 2.0.0, jax 0.11.0, dp-accounting 0.6.0 and
-etils, which it imports without saying so.
+etils, which it imports without saying so. MargNet is a repository of scripts: in
+$SFUMATO_PEERS/margnet Python finds torch 2.14.1, scikit-learn, networkx, tomli and its folder.
 
 A peer is given the codes of the table and its domain, and the first n of its synthetic rows are
 judged like ours. All of them mean add/remove; only opendp has a pure guarantee. Their seconds are
@@ -86,6 +87,7 @@ PEERS = {
     "dpmm": ("MST", "AIM"),
     "smartnoise": ("MST", "AIM"),
     "dpsynth": ("MST", "AIM", "AIM-GDP", "SWIFT"),
+    "margnet": ("MargNet",),
 }
 SCRIPTS = Path(__file__).resolve().parent / "peers"
 PEER_MEMORY = 12 * 2**30

@@ -1,4 +1,4 @@
-"""One run of dpmm 0.1.9, opendp[mbi] 0.16.0 or dpsynth 0.3.0, each in an environment of its own.
+"""One run of dpmm 0.1.9, opendp[mbi] 0.16.0, dpsynth 0.3.0 or MargNet, in its own environment.
 
     PEER/bin/python benchmarks/peers/tabular_mbi.py --package opendp --method aim --degree 3 \
         --data codes.csv --domain domain.json --epsilon 1 --delta 1e-9 --out out.csv
@@ -8,11 +8,12 @@ run, because its choice of parents spends more than it says. opendp is called by
 cuts between the codes, so that every column has just the codes of its domain, and with its
 defaults; without delta the guarantee is pure, with it a zero-concentrated one that implies
 (epsilon, delta). dpsynth is called by its discrete mechanisms, with its defaults and with the rho
-that (epsilon, delta) allows. dpmm and dpsynth sample as packaged; of opendp rows are independent
-ones of the model, since the other way of mbi 1.1.0, which it needs, has a fault
-(tabular_smartnoise.py).
+that (epsilon, delta) allows. MargNet is called likewise, without its preprocessing, on the
+processor, and with the settings of its authors for Adult; its networks have no other defaults. All
+but opendp sample as packaged; of opendp rows are independent ones of the model, since the other way
+of mbi 1.1.0, which it needs, has a fault (tabular_smartnoise.py).
 
-What their guarantees do not cover: noise of dpmm and dpsynth is drawn and added in floating point;
+What their guarantees do not cover: noise of all but opendp is drawn and added in floating point;
 dpmm uses the number of rows as it is and draws noise at zero. AIM of dpsynth chooses tables as if
 one more row could only raise their scores, but these are distances and may fall: choices may cost
 four times, and a run 1.27 times, the rho that it counts.
@@ -100,6 +101,27 @@ def run_dpsynth(given: argparse.Namespace, sizes: dict[str, int]) -> Any:
     return pd.DataFrame(found.synthetic_data.to_dict()).sample(frac=1)
 
 
+def run_margnet(given: argparse.Namespace, sizes: dict[str, int]) -> Any:
+    """Return synthetic codes of MargNet, as a frame of pandas."""
+    import numpy as np
+    import pandas as pd
+    import torch
+    from method.MargDL.main import MargDLGen
+
+    np.random.seed(given.seed)  # noqa: NPY002 - the generator the peer draws from
+    torch.manual_seed(given.seed)
+    # It asks how much memory of a graphics card it took, also where there is none.
+    torch.cuda.reset_peak_memory_stats = torch.cuda.max_memory_allocated = lambda **_: 0
+    rows = pd.read_csv(given.data)[list(sizes)]
+    train = {"selection_iterations": 200, "final_iterations": 200, "lr": 0.001, "batch_size": 512}
+    config = {"train": train, "model_params": {"d_layers": [256, 256], "dropout": 0.0}}
+    options = dict.fromkeys(("iter", "lr", "batch", "test", "resample"))
+    words = argparse.Namespace(**options)
+    generator = MargDLGen(words, rows, sizes, "cpu", config, ".", "gan")
+    generator.fit_adaptive(zcdp(given.epsilon, given.delta))
+    return pd.DataFrame(generator.model.sample(len(rows)), columns=list(sizes))
+
+
 def zcdp(epsilon: float, delta: float) -> float:
     """Return the largest rho that implies (epsilon, delta) (Canonne, Kamath and Steinke 2020)."""
 
@@ -131,7 +153,13 @@ def gaussian_zcdp(epsilon: float, delta: float) -> float:
     return low
 
 
-RUNS = {"dpmm": run_dpmm, "opendp": run_opendp, "dpsynth": run_dpsynth}
+RUNS = {
+    "dpmm": run_dpmm,
+    "opendp": run_opendp,
+    "dpsynth": run_dpsynth,
+    "margnet": run_margnet,
+}
+METHODS = ("mst", "aim", "aim-gdp", "swift", "margnet")
 
 
 def main() -> None:
@@ -139,7 +167,7 @@ def main() -> None:
     for name in ("data", "domain", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--package", choices=RUNS, required=True)
-    parser.add_argument("--method", choices=("mst", "aim", "aim-gdp", "swift"), required=True)
+    parser.add_argument("--method", choices=METHODS, required=True)
     parser.add_argument("--degree", type=int, default=2, help="of the workload of AIM")
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, default=0.0, help="0: pure, opendp only")
