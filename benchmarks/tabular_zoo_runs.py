@@ -31,8 +31,14 @@ their own in the folder that SFUMATO_PEERS names, made with Python 3.11 as
     python -m venv $SFUMATO_PEERS/smartnoise
     $SFUMATO_PEERS/smartnoise/bin/pip install smartnoise-synth==1.0.8
 
+dpsynth 0.3.0 is in no registry: $SFUMATO_PEERS/dpsynth is an environment of Python 3.12 where it is
+installed as its own page says, with the packages mbi 2.0.0, jax 0.11.0, dp-accounting 0.6.0 and
+etils, which it imports without saying so. MargNet is a repository of scripts: in
+$SFUMATO_PEERS/margnet Python finds torch 2.14.1, scikit-learn, networkx, tomli and its folder.
+
 A peer is given the codes of the table and its domain, and the first n of its synthetic rows are
-judged like ours. All of them mean add/remove; dpmm and SmartNoise have no pure guarantee.
+judged like ours. All of them mean add/remove; only opendp has a pure guarantee. Their seconds are
+with what they compile in every run.
 """
 
 from __future__ import annotations
@@ -75,6 +81,14 @@ MOST_SETS = 200
 #: Tables of at most this many columns have a workload of three-way tables for the peers' AIM.
 FEW_COLUMNS = 16
 DEFAULT = "Synthesizer"
+#: The methods of every other package that can be named.
+PEERS = {
+    "opendp": ("MST", "AIM"),
+    "dpmm": ("MST", "AIM"),
+    "smartnoise": ("MST", "AIM"),
+    "dpsynth": ("MST", "AIM", "AIM-GDP", "SWIFT"),
+    "margnet": ("MargNet",),
+}
 SCRIPTS = Path(__file__).resolve().parent / "peers"
 PEER_MEMORY = 12 * 2**30
 ONE_THREAD = {
@@ -221,8 +235,8 @@ CONTENDERS = {
         *(Contender(name, name) for name in ("Independent", "MST", "PrivBayes", "MWEM", "AIM")),
         *(
             Peer(f"{package} {name}", name, package=package)
-            for package in ("opendp", "dpmm", "smartnoise")
-            for name in ("MST", "AIM")
+            for package, names in PEERS.items()
+            for name in names
         ),
     )
 }
