@@ -14,9 +14,7 @@ but opendp sample as packaged; of opendp rows are independent ones of the model,
 of mbi 1.1.0, which it needs, has a fault (tabular_smartnoise.py).
 
 What their guarantees do not cover: noise of all but opendp is drawn and added in floating point;
-dpmm uses the number of rows as it is and draws noise at zero. AIM of dpsynth chooses tables as if
-one more row could only raise their scores, but these are distances and may fall: choices may cost
-four times, and a run 1.27 times, the rho that it counts.
+dpmm uses the number of rows as it is and draws noise at zero.
 
 The scripts of MST and AIM beside mbi 2 are not run: they call it as it was before its version 2.
 """
