@@ -206,6 +206,7 @@ WAYS: dict[str, dict[str, Way]] = {
     },
     "genotypes.TopSNPs": {
         "default": way(count=2),
+        "distance": way(count=2, score="distance"),
         "chi_squared": way(count=2, score="chi_squared"),
         "difference": way(count=2, score="difference"),
         "published": way(count=2, **PUBLISHED),

@@ -14,9 +14,10 @@ import pytest
 import sfumato as sf
 from sfumato import compiling, noise
 from sfumato.compiling import Kernel, compiled, uncounted
-from sfumato.engines import bit_kernels, grammar, kernels, point_kernels
+from sfumato.engines import bit_kernels, genotype_kernels, grammar, kernels, point_kernels
 from sfumato.engines.batch_counts import Batch
 from sfumato.engines.bits import small_tables
+from sfumato.genomics import distance_kernels
 from sfumato.mechanisms.graphical import Measured, draw_kernels, fit, growth_kernels
 from sfumato.mechanisms.graphical import kernels as graphical_kernels
 from sfumato.noise import _kernels, _select_kernels
@@ -26,6 +27,7 @@ from sfumato.tabular.candidates import Pool
 MODULES = (
     _kernels, _select_kernels, kernels, bit_kernels, grammar, point_kernels,
     graphical_kernels, draw_kernels, growth_kernels, part_estimates,
+    genotype_kernels, distance_kernels,
 )  # fmt: skip
 
 
@@ -221,13 +223,29 @@ def test_sizes_of_models_are_the_same(checked):
     assert calls(checked) == {"_count_grown_cells"}
 
 
+def test_calls_of_genotypes_are_the_same(checked):
+    generator = np.random.default_rng(10)
+    for people in (1, 31, 32, 33, 200):
+        calls_of = generator.integers(-1, 3, (people, 5))
+        case = np.arange(people) % 2 == 0
+        study = sf.Genotypes(calls_of, case, relation="replace_one", groups="public")
+        sf.AlleleFrequencies(epsilon=1).release(study)
+        sf.LinkageDisequilibrium(epsilon=1, pairs=[("site1", "site2")]).release(study)
+        if people > 1:
+            sf.TopSNPs(epsilon=1, count=1).release(study)
+        sf.Association(epsilon=1).release(sf.Genotypes(calls_of, case.astype(int), bounds=(0, 1)))
+    named = {"count_calls", "count_pairs", "sum_products", "association_distances"}
+    assert named <= calls(checked)
+
+
 def test_every_kernel_is_compared(checked):
     named = {
         "coins", "geometric", "filter_coins", "peaks_of_floats", "peaks_of_integers", "settle",
         "survivors", "draw_distinct", "count_levels", "count_block", "distances", "pack",
         "count_words", "complete", "sum_up", "look_up_sums", "_scan", "descend", "spread_evenly",
         "_count_grown_cells", "put_on_grid", "interleave_bits", "separate_bits", "count_grid",
-        "count_nested", "multiply_parts",
+        "count_nested", "multiply_parts", "count_calls", "count_pairs", "sum_products",
+        "association_distances",
     }  # fmt: skip
     assert set(checked) == named
     users = [

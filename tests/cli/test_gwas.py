@@ -50,6 +50,13 @@ def test_a_plan_reads_the_list_of_sites_only(run, study):
     assert told.code == 0 and "allele counts at 8 sites" in told.out
 
 
+def test_a_plan_asks_for_no_sizes_that_are_public(run, study):
+    words = ("gwas", "plan", study, "--epsilon", "1", "--method", "allelefrequencies")
+    told = run(*words, *PUBLIC, "--rows-about", "400")
+    assert told.code == 0 and "sizes of the groups" not in told.out
+    assert "sizes of the groups" in run(*words, "--rows-about", "400").out
+
+
 def test_a_study_is_released_verified_and_evaluated(run, study):
     words = ("gwas", "release", study, "--epsilon", "30", "--count", "2", *PUBLIC, "--out", "o")
     assert run(*words, "--report").code == 0

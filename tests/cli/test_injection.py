@@ -9,7 +9,9 @@ import sqlite3
 import xml.etree.ElementTree as ElementTree
 from functools import cache, wraps
 
+import numpy as np
 import pytest
+from bed_reader import to_bed
 
 from sfumato.cli.exits import ExitCode
 from sfumato.privacy.escaping import escape
@@ -568,7 +570,31 @@ def test_attacks_on_genomes_are_shown_harmlessly(shown, tmp_path):
     shown(*words, "--epsilons", NASTY, code=ExitCode.USAGE)
 
 
-KINDS = ("table", "regress", "points", "sequences", "graph")
+@covers("gwas plan", "gwas rehearse", "gwas release", "gwas evaluate")
+def test_genotypes_are_shown_harmlessly(shown, tmp_path):
+    # Names of sites are printable and hold no blanks; markup is both.
+    site = f"[red]{CLAIM}[/red]<b>{CLAIM}</b>".replace(" ", "_")
+    with np.errstate(all="ignore"):
+        to_bed(
+            tmp_path / "study.bed",
+            np.tile(np.arange(3, dtype=np.int8), (6, 1)),
+            properties={"pheno": [2, 1] * 3, "allele_1": ["A"] * 3, "allele_2": ["G"] * 3},
+        )
+    lines = [f"1\t{name}\t0\t{n}\tA\tG\n" for n, name in enumerate((site, "rs1", "rs2"), 1)]
+    (tmp_path / "study.bim").write_text("".join(lines), encoding="utf-8")
+    words = ("study", "--epsilon", "9", "--method", "allelefrequencies")
+    shown("gwas", "plan", *words)
+    shown("gwas", "plan", FILE, *words[1:], code=ExitCode.USAGE)
+    shown("gwas", "rehearse", *words, "--rows-about", "6", "--out", f"r{FILE}", json_too=False)
+    place = f"o{FILE}"
+    shown("gwas", "release", *words, "--out", place, "--report", json_too=False)
+    shown("gwas", "evaluate", "study", place)
+    shown("gwas", "evaluate", FILE, place, code=ExitCode.DATA)
+    shown("verify", place)
+    assert_harmless_page(tmp_path / place / "report.html")
+
+
+KINDS = ("table", "regress", "points", "sequences", "graph", "gwas")
 
 
 @covers(*(f"{kind} methods" for kind in KINDS))

@@ -383,3 +383,14 @@ def test_examples_and_rehearsals_need_no_data():
     assert public.sizes == (4, 4)
     release = sf.rehearse(sf.AlleleFrequencies(epsilon=1), public, rows=30)
     assert not release.guarantee.private
+
+
+def test_one_ledger_takes_releases_of_different_sites(tmp_path):
+    study = sf.Genotypes([[0, 1], [2, 1], [1, 0]], [1, 0, 1])
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", allow=sf.PureDP(3), unit="participant")
+    for site in ("site1", "site2"):
+        sf.AlleleFrequencies(epsilon=1, sites=[site]).release(study, ledger=ledger)
+    assert ledger.spent == sf.PureDP(2)
+    other = sf.Genotypes([[0, 1], [2, 1], [1, 1]], [1, 0, 1])
+    with pytest.raises(ValueError, match="not the data"):
+        sf.AlleleFrequencies(epsilon=1, sites=["site1"]).release(other, ledger=ledger)

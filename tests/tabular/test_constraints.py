@@ -207,6 +207,7 @@ SMALL_METHODS = [
 @pytest.mark.parametrize("method", SMALL_METHODS, ids=repr)
 @example(known=[{"impossible": {"c": "x", "d": True}}, {"impossible": {"a": 0}}], seed=0)
 @example(known=[{"order": ["a", "b"], "strict": True}, {"impossible": {"e": {"from": 10}}}], seed=0)
+@example(known=[{"order": ["e", "b"], "strict": False}], seed=1022)  # a table without any row
 @given(known=declarations(), seed=st.integers(0, 2**16))
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_random_constraints_are_kept_by_every_method(method, known, seed):

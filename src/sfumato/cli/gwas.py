@@ -148,8 +148,11 @@ def _read_public(screen: Screen, file: Path | None, options: StudyOptions) -> Ge
     if public.relation is not Relation.REPLACE_ONE or public.rows_about is None:
         return public
     # Where numbers are public, a plan takes them to be what was declared.
-    cases = public.cases_about if public.groups == "public" else None
-    return replace(public, rows=public.rows_about, cases=cases)
+    rows, cases = public.rows_about, None
+    if public.groups == "public":
+        # A release knows the number of cases; a plan without a guess takes half of all.
+        cases = rows // 2 if public.cases_about is None else public.cases_about
+    return replace(public, rows=rows, cases=cases)
 
 
 def _list_of(file: Path | None, options: StudyOptions) -> Path:

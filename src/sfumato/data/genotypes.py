@@ -96,10 +96,11 @@ class Genotypes(ShowsPublic):
         site and participant by their places, never a value.
     """
 
-    __slots__ = ("_engine", "_public")
+    __slots__ = ("_engine", "_public", "_whole")
 
     _engine: PackedGenotypes
     _public: GenotypesPublic
+    _whole: tuple[PackedGenotypes, GenotypesPublic]
 
     def __init__(
         self,
@@ -164,6 +165,8 @@ class Genotypes(ShowsPublic):
     def _fill(self, engine: PackedGenotypes, public: GenotypesPublic) -> None:
         object.__setattr__(self, "_engine", engine)
         object.__setattr__(self, "_public", public)
+        # A ledger is bound to the whole study, whichever of its sites a method looks at.
+        object.__setattr__(self, "_whole", (engine, public))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("genotypes cannot be changed; build new ones")
@@ -182,9 +185,11 @@ class Genotypes(ShowsPublic):
         return self._engine
 
     def only(self, names: Sequence[str]) -> Genotypes:
-        """Return the same participants with some of the sites."""
+        """Return the same participants with some of the sites; to a ledger it is the same study."""
         places = self._public.sites.index(names)
-        return Genotypes._of(self._engine.only(places), self._public.only(names))
+        view = Genotypes._of(self._engine.only(places), self._public.only(names))
+        object.__setattr__(view, "_whole", self._whole)
+        return view
 
     def digest(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of what is declared and of all calls, which binds a ledger to them.
@@ -195,11 +200,12 @@ class Genotypes(ShowsPublic):
             raise ValueError(f"the key must have at least 16 bytes; got {len(key)}")
         code = hmac.new(key, digestmod=hashlib.sha256)
         # Guesses at numbers of people say nothing about them.
-        known = replace(self._public, rows_about=None, cases_about=None)
+        engine, public = self._whole
+        known = replace(public, rows_about=None, cases_about=None)
         declared = canonical(known.to_json())
         code.update(f"sfumato genotypes 1 {len(declared)} ".encode())
         code.update(declared)
-        for block in self._engine.blocks_of_bytes():
+        for block in engine.blocks_of_bytes():
             code.update(block)
         return code.digest()
 

@@ -39,7 +39,8 @@ CHOICE_SHARE = Fraction(15, 100)
 #: which the figures below are meant; the bounds within which another distance counts.
 USUAL_DEPENDENCE = 0.2
 LEAST_DEPENDENCE, MOST_DEPENDENCE = 0.02, 0.8
-#: How many times the usual noise tables of several columns are worth at most.
+#: How many times the usual noise tables of several columns are worth at least and at most.
+LEAST_TOLERANCE = sqrt(LEAST_DEPENDENCE / USUAL_DEPENDENCE)
 MOST_TOLERANCE = sqrt(MOST_DEPENDENCE / USUAL_DEPENDENCE)
 #: One-way tables get the share at which noise changes their counts by this part of the rows.
 ONE_WAY_NOISE = 0.06

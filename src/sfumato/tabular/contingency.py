@@ -146,7 +146,7 @@ class Contingency(TableMethod[SyntheticTable]):
         """Return the model that treats negative cells as was asked for."""
         legal = legal_cells(public.rules)
         if self.repair == "marginal":
-            return SignedModel(public.sizes, np.where(legal, counts, 0.0), total)
+            return SignedModel(public.sizes, counts, total, legal)
         cells = np.zeros_like(counts)
         cells[legal] = probabilities(counts[legal], total, clip=self.repair == "table")
         return DenseModel(public.sizes, cells)

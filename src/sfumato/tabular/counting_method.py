@@ -263,9 +263,25 @@ def table_label(public: TablePublic, columns: tuple[int, ...]) -> str:
 
 
 def count_step(
-    what: str, loss: Loss, noises: Sequence[CountNoise], public: TablePublic
+    what: str,
+    loss: Loss,
+    noises: Sequence[CountNoise],
+    public: TablePublic,
+    least: Sequence[CountNoise] | None = None,
 ) -> PlanStep:
-    """Return one line of a plan, for one table or for several."""
+    """Return one line of a plan, for one table or for several.
+
+    Parameters
+    ----------
+    what, loss
+        What is counted, and at what loss.
+    noises
+        The noise on each table; the most that there may be where it is not fixed.
+    public
+        What is public about the table of rows.
+    least
+        The least noise that there may be, if it is not fixed.
+    """
     cells = [prod(noise.shape) for noise in noises]
     widest = max(margin(noise) for noise in noises)
     figures: dict[str, float] = {
@@ -282,10 +298,11 @@ def count_step(
         )
         figures["total_variation"] = min(distance / len(noises) / about, 1.0)
         error += f", at most {100 * figures['total_variation']:.2g} % of all rows misplaced"
-    least, most = (
-        f"{pick(noise.standard_deviation for noise in noises):,.4g}" for pick in (min, max)
+    figures["least_standard_deviation"] = min(noise.standard_deviation for noise in least or noises)
+    low, high = (
+        f"{figures[name]:,.4g}" for name in ("least_standard_deviation", "standard_deviation")
     )
-    between = f"± {most}" if least == most else f"between ± {least} and ± {most}"
+    between = f"± {high}" if low == high else f"between ± {low} and ± {high}"
     spread = f"{sum(cells):,} cells, each {between} (1 s.d.)"
     return PlanStep(what=what, loss=loss, noise=spread, error=error, figures=figures)
 

@@ -89,17 +89,38 @@ def dependence_step(
 
 
 def one_way_steps(
-    method: Synthetic, public: TablePublic, counts: Sequence[Count]
+    method: Synthetic,
+    public: TablePublic,
+    counts: Sequence[Count],
+    bounds: tuple[Sequence[Count], Sequence[Count]] | None = None,
 ) -> list[PlanStep]:
-    """Return the lines about the tables of one column: one for each, or one for many."""
+    """Return the lines about the tables of one column: one for each, or one for many.
+
+    Parameters
+    ----------
+    method, public
+        The method, and what is public about the table.
+    counts
+        The tables.
+    bounds
+        The same tables with the least and with the most noise that they may have, where that is
+        not fixed.
+    """
     working = method.counted_loss(public)
+    least, most = bounds or (counts, counts)
     if len(counts) > MOST_LINES:
-        noises = [count.noise for count in counts]
-        what, share = f"{len(counts)} tables of one column", sum(count.share for count in counts)
-        return [count_step(what, working.share(Fraction(share)), noises, public)]
+        lines = {f"{len(counts)} tables of one column": list(range(len(counts)))}
+    else:
+        lines = {count.label: [place] for place, count in enumerate(counts)}
     return [
-        count_step(count.label, working.share(count.share), [count.noise], public)
-        for count in counts
+        count_step(
+            what,
+            working.share(Fraction(sum(counts[place].share for place in places))),
+            [most[place].noise for place in places],
+            public,
+            [least[place].noise for place in places],
+        )
+        for what, places in lines.items()
     ]
 
 

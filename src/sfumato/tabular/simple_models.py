@@ -166,20 +166,43 @@ class SignedModel(DenseModel):
         The noisy counts, flat, negatives included.
     total
         What a marginal is rescaled to sum to, before it is made a probability.
+    legal
+        Which cells a row can be in; all by default. The others have no weight.
     """
 
-    def __init__(self, sizes: tuple[int, ...], counts: Floats, total: float) -> None:
-        super().__init__(sizes, counts)
+    def __init__(
+        self,
+        sizes: tuple[int, ...],
+        counts: Floats,
+        total: float,
+        legal: NDArray[np.bool_] | None = None,
+    ) -> None:
+        super().__init__(sizes, counts if legal is None else np.where(legal, counts, 0.0))
         self.total = total
+        self._legal = (
+            None if legal is None or legal.all() else DenseModel(sizes, legal.astype(np.float64))
+        )
 
     def marginal(self, columns: tuple[int, ...]) -> Floats:
         """Return the clipped and rescaled sums of some columns, axes in the order given."""
-        return probabilities(self._summed(columns), self.total, clip=True)
+        summed = self._summed(columns)
+        if self._legal is None:
+            return probabilities(summed, self.total, clip=True)
+        return self._within(summed, self._legal._summed(columns) > 0, clip=True)
 
     def draw(self, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Return the codes of some rows, from the projection of the whole table."""
-        projected = probabilities(self.cells, self.total)
+        if self._legal is None:
+            projected = probabilities(self.cells, self.total)
+        else:
+            projected = self._within(self.cells, self._legal.cells > 0, clip=False)
         return DenseModel(self.sizes, projected).draw(rows, generator)
+
+    def _within(self, counts: Floats, legal: NDArray[np.bool_], *, clip: bool) -> Floats:
+        """Return probabilities of the cells that a row can be in, and 0 of the others."""
+        found = np.zeros_like(counts)
+        found[legal] = probabilities(counts[legal], self.total, clip=clip)
+        return found
 
 
 def sum_to(table: Floats, sizes: Sequence[int], keep: Sequence[bool]) -> Floats:

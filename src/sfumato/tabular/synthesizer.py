@@ -22,6 +22,7 @@ from sfumato.privacy.plan import Plan
 from sfumato.privacy.program import FINISH, Ask, Program
 from sfumato.privacy.progress import track
 from sfumato.tabular.allocation import (
+    LEAST_TOLERANCE,
     MOST_MODEL_CELLS,
     MOST_TOLERANCE,
     Rounds,
@@ -34,7 +35,7 @@ from sfumato.tabular.binning import BinnedPublic, BinningMethod
 from sfumato.tabular.candidates import Pool, candidate_pool
 from sfumato.tabular.coarsening import Coarsening
 from sfumato.tabular.counting_method import mean_absolute, rows_about
-from sfumato.tabular.growing_model import GrowingModel, one_way_counts
+from sfumato.tabular.growing_model import Count, GrowingModel, one_way_counts
 from sfumato.tabular.one_way import columns_to_count, require_countable
 from sfumato.tabular.queries import GRID, Dependence
 from sfumato.tabular.round_plan import (
@@ -412,11 +413,26 @@ class Synthesizer(BinningMethod):
             if dependence is not None:
                 steps.append(dependence_step(self, public, dependence.share, dependence.margin))
                 left -= dependence.share
-            share, rounds = plan_shares(
-                public.sizes, float(about or 1), limit.share(left), relation, self.rounds, focus
-            )
-            counts = one_way_counts(GrowingModel(public, limit, relation), columns, left * share)
-            steps += one_way_steps(self, public, counts)
+
+            def planned(tolerance: float) -> tuple[tuple[Count, ...], Rounds]:
+                """Return the tables of columns and the rounds for a dependence."""
+                share, rounds = plan_shares(
+                    public.sizes,
+                    float(about or 1),
+                    limit.share(left),
+                    relation,
+                    self.rounds,
+                    focus,
+                    tolerance,
+                )
+                growing = GrowingModel(public, limit, relation)
+                return one_way_counts(growing, columns, left * share), rounds
+
+            counts, rounds = planned(1.0)
+            bounds = None
+            if dependence is not None:
+                bounds = planned(LEAST_TOLERANCE)[0], planned(MOST_TOLERANCE)[0]
+            steps += one_way_steps(self, public, counts, bounds)
             if rounds.number:
                 many, cells = rounds.number, rounds.cells
                 sets = len(_offer(public.sizes, rounds).sets)
