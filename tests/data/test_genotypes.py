@@ -91,6 +91,27 @@ def test_a_call_is_read_the_same_in_every_type(kind):
     np.testing.assert_array_equal(study.counts.calls(), counts(CALLS, GROUPS))
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float64, object])
+def test_masked_calls_are_missing(kind):
+    hidden = np.where(CALLS < 0, 1, CALLS).astype(kind)
+    study = sf.Genotypes(np.ma.array(hidden, mask=CALLS < 0), GROUPS)
+    np.testing.assert_array_equal(study.counts.calls(), counts(CALLS, GROUPS))
+
+
+def test_rows_with_masks_are_refused():
+    rows = [np.ma.array(row, mask=row < 0) for row in CALLS]
+    with pytest.raises(sf.DataError, match=r"masked.*np\.ma\.stack"):
+        sf.Genotypes(rows, GROUPS)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int16])
+def test_a_large_number_is_no_missing_call(kind):
+    calls = np.where(CALLS < 0, 0, CALLS).astype(kind)
+    calls[1, 2] = np.iinfo(kind).max
+    with pytest.raises(sf.DataError, match="column 'site3', row 2: a call must be"):
+        sf.Genotypes(calls, GROUPS)
+
+
 def test_missing_calls_in_frames_do_not_change_how_others_are_read():
     columns = {f"s{n}": [None if c < 0 else int(c) for c in CALLS[:, n]] for n in range(3)}
     for frame in (pl.DataFrame(columns), pd.DataFrame(columns)):
@@ -245,16 +266,72 @@ def test_plink_files_are_read(tmp_path):
 
 
 def test_a_public_list_decides_sites_and_alleles(tmp_path):
-    listed = Sites.of(["rs3", "new", "rs1"], [2, 3, 1], [5, 9, 10], "GAT", "ACA")
+    listed = Sites.of(["rs3", "rs1"], [2, 1], [5, 10], "GT", "AA")
     study = sf.read_plink(write_plink(tmp_path), sites=listed)
     found = study.counts.calls()
     expected = counts(CALLS, GROUPS)
     np.testing.assert_array_equal(found[0], expected[2])
-    np.testing.assert_array_equal(found[1][:, 3], [3, 2])
-    np.testing.assert_array_equal(found[2], expected[0][:, [2, 1, 0, 3]])
+    np.testing.assert_array_equal(found[1], expected[0][:, [2, 1, 0, 3]])
     other = Sites.of(["rs1"], [1], [10], ["C"], ["G"])
     with pytest.raises(sf.DataError, match="not those of the public list"):
         sf.read_plink(tmp_path / "study", sites=other)
+
+
+def test_a_listed_site_that_a_bim_file_lacks_is_refused(tmp_path):
+    listed = Sites.of(["rs3", "new", "rs1"], [2, 3, 1], [5, 9, 10], "GAT", "ACA")
+    with pytest.raises(sf.DataError, match=r"'new': study\.bim does not hold the site.*take the"):
+        sf.read_plink(write_plink(tmp_path), sites=listed)
+
+
+def test_a_public_list_for_files_has_both_alleles(tmp_path):
+    prefix = write_plink(tmp_path)
+    vcf = write_vcf(tmp_path / "study.vcf", LINES)
+    for effects, others in ("AC?", "TGA"), ("ACG", "TG?"):
+        listed = Sites.of(["rs1", "rs2", "rs3"], [1, 1, 2], [10, 20, 5], effects, others)
+        with pytest.raises(sf.DataError, match="'rs3': the public list of sites lacks an allele"):
+            sf.read_plink(prefix, sites=listed)
+        with pytest.raises(sf.DataError, match="'rs3': the public list of sites lacks an allele"):
+            sf.read_vcf(vcf, GROUPS, sites=listed)
+    np.testing.assert_array_equal(
+        sf.Genotypes(CALLS, GROUPS, sites=["a", "b", "c"]).counts.calls(), counts(CALLS, GROUPS)
+    )
+
+
+@pytest.mark.parametrize("nobody", ["0", "."])
+def test_an_allele_that_nobody_carries_needs_no_letter_in_a_bim_file(tmp_path, nobody):
+    calls = np.column_stack([np.zeros(5, int), np.zeros(5, int), CALLS[:, 2]])
+    prefix = write_plink(tmp_path, calls, allele_1=[nobody, nobody, "G"], allele_2=["T", "C", "A"])
+    found = sf.read_plink(prefix, sites=SITES).counts.calls()
+    # Nobody has an A at rs1, and everybody has two C at rs2.
+    np.testing.assert_array_equal(found[0], [[3, 0, 0, 0], [2, 0, 0, 0]])
+    np.testing.assert_array_equal(found[1], [[0, 0, 3, 0], [0, 0, 2, 0]])
+    other = Sites.of(["rs1"], [1], [10], ["C"], ["G"])
+    with pytest.raises(sf.DataError, match="not those of the public list"):
+        sf.read_plink(prefix, sites=other)
+
+
+def write_fam(prefix, phenotypes):
+    lines = [f"0 p{n} 0 0 0 {text}\n" for n, text in enumerate(phenotypes)]
+    prefix.with_suffix(".fam").write_text("".join(lines))
+
+
+def test_phenotypes_of_fam_files_are_compared_as_numbers(tmp_path):
+    prefix = write_plink(tmp_path)
+    write_fam(prefix, ["2.0", "1.0", "2", "02", "1"])
+    np.testing.assert_array_equal(sf.read_plink(prefix).counts.group_sizes(), [3, 2])
+    write_fam(prefix, ["2", "1.0", "-9.0", "0.0", "NA"])
+    study = sf.read_plink(prefix, unknown_phenotype="drop")
+    np.testing.assert_array_equal(study.counts.group_sizes(), [1, 1])
+    write_fam(prefix, ["0.5", "-9.0", "-9", "1", "0"])
+    study = sf.read_plink(prefix, bounds=(-10, 10), unknown_phenotype="drop")
+    np.testing.assert_array_equal(study.counts.group_sizes(), [3])
+    for text in ("37", "case", "true", "1.5", "inf"):
+        write_fam(prefix, ["2", "1", text, "2", "1"])
+        with pytest.raises(sf.DataError, match="column 'phenotype', row 3: the sixth") as caught:
+            sf.read_plink(prefix, unknown_phenotype="drop")
+        assert "37" not in str(caught.value)
+        # A phenotype from elsewhere makes the column unused.
+        sf.read_plink(prefix, phenotype=GROUPS)
 
 
 def test_plink_files_that_do_not_fit_are_refused(tmp_path):
@@ -310,6 +387,7 @@ def test_covariates_are_matched_by_participant(tmp_path):
 
 HEAD = """##fileformat=VCFv4.2
 ##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">
+##FORMAT=<ID=DP,Number=1,Type=Integer,Description="Depth">
 ##contig=<ID=1>
 ##contig=<ID=2>
 #CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t"""
@@ -330,6 +408,7 @@ LINES = [
     vcf_line(("1", "10", "rs1"), ("T", "A"), CALLS[:, 0]),
     # The reference allele is the effect allele here.
     vcf_line(("1", "20", "."), ("C", "G"), [1, -1, 1, 0, 2]),
+    vcf_line(("2", "5", "other-name"), ("A", "G"), CALLS[:, 2]),
     vcf_line(("2", "7", "unlisted"), ("C", "G,T"), [0, 0, 0, 0, 0]),
 ]
 
@@ -338,11 +417,60 @@ def test_vcf_files_are_read(tmp_path):
     phenotype = dict(zip([f"p{n}" for n in range(5)], GROUPS, strict=True))
     for name in ("study.vcf", "study.vcf.gz"):
         study = sf.read_vcf(write_vcf(tmp_path / name, LINES), phenotype, sites=SITES)
-        found, expected = study.counts.calls(), counts(CALLS, GROUPS)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
-        # A listed site that the file lacks has missing calls only.
-        np.testing.assert_array_equal(found[2], [[0, 0, 0, 3], [0, 0, 0, 2]])
+        np.testing.assert_array_equal(study.counts.calls(), counts(CALLS, GROUPS))
+
+
+def test_a_listed_site_that_a_vcf_file_lacks_is_refused(tmp_path):
+    with pytest.raises(sf.DataError, match=r"'rs2': a\.vcf does not hold the site.*, nor 1 other"):
+        sf.read_vcf(write_vcf(tmp_path / "a.vcf", LINES[:1]), GROUPS, sites=SITES)
+
+
+def test_a_vcf_line_at_a_listed_place_with_other_alleles_is_not_the_site(tmp_path):
+    other = vcf_line(("2", "5", "."), ("A", "T"), [2, 2, 2, 2, 2])
+    several = vcf_line(("2", "5", "."), ("C", "T,A"), [0, 0, 0, 0, 0])
+    path = write_vcf(tmp_path / "a.vcf", [*LINES[:2], other, several, LINES[2]])
+    study = sf.read_vcf(path, GROUPS, sites=SITES)
+    np.testing.assert_array_equal(study.counts.calls(), counts(CALLS, GROUPS))
+    with pytest.raises(sf.DataError, match=r"'rs3': .* does not hold the site"):
+        sf.read_vcf(write_vcf(tmp_path / "b.vcf", [*LINES[:2], other]), GROUPS, sites=SITES)
+    three = vcf_line(("2", "5", "."), ("A", "G,T"), [0, 0, 0, 0, 0])
+    with pytest.raises(sf.DataError, match="'rs3': the site has more than two alleles"):
+        sf.read_vcf(write_vcf(tmp_path / "c.vcf", [*LINES[:2], three]), GROUPS, sites=SITES)
+
+
+def test_a_vcf_line_without_an_alternative_is_every_listed_site_there(tmp_path):
+    sites = Sites.of(["a", "b", "c"], [1, 1, 1], [10, 10, 10], "ACT", "TTC")
+    line = vcf_line(("1", "10", "."), ("T", "."), [0, 0, -1, 0, 0])
+    found = sf.read_vcf(write_vcf(tmp_path / "a.vcf", [line]), GROUPS, sites=sites).counts.calls()
+    np.testing.assert_array_equal(found[0], [[2, 0, 0, 1], [2, 0, 0, 0]])
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], [[0, 0, 2, 1], [0, 0, 2, 0]])
+
+
+def vcf_words(words, form="GT"):
+    return "\t".join(["1", "10", "rs1", "T", "A", ".", ".", ".", form, *words])
+
+
+def test_genotypes_of_one_or_two_alleles_are_read_each_by_itself(tmp_path):
+    sites = SITES.take(np.array([0]))
+    for words in (["0", "1", ".", "./1", "0|1"], ["0/0", "1/1", "./.", ".", "1/0"]):
+        path = write_vcf(tmp_path / "a.vcf", [vcf_words(words)])
+        found = sf.read_vcf(path, ["case"] * 5, sites=sites).counts.calls()[0]
+        np.testing.assert_array_equal(found, [[1, 1, 1, 2], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("word", ["0/2", "2", "0/0/1", "0/0/."])
+def test_other_genotypes_of_vcf_files_are_refused(tmp_path, word):
+    path = write_vcf(tmp_path / "a.vcf", [LINES[1], vcf_words(["0/0", word, "0", ".", "0/1"])])
+    with pytest.raises(sf.DataError, match=r"'rs1': data line 2 of .* one or two") as caught:
+        sf.read_vcf(path, GROUPS, sites=SITES)
+    assert word not in str(caught.value).replace("line 2", "")
+
+
+def test_a_vcf_line_without_genotypes_is_refused(tmp_path):
+    path = write_vcf(tmp_path / "a.vcf", [vcf_words("01234", "DP")])
+    with pytest.raises(sf.DataError, match=r"'rs1': data line 1 of .* has no genotypes \(GT\)"):
+        sf.read_vcf(path, GROUPS, sites=SITES)
 
 
 def test_vcf_files_that_do_not_fit_are_refused(tmp_path):

@@ -70,3 +70,9 @@ def test_noise_does_not_grow_with_the_number_of_people():
         public = made.study(people, relation="replace_one").public
         margins.append(sf.FrequencySpectrum(epsilon=1).plan(public).steps[-1].figures["margin"])
     assert margins[1] == pytest.approx(margins[0] / 10, rel=0.1)
+
+
+def test_a_cohort_without_participants_has_a_spectrum():
+    study = sf.Genotypes(np.zeros((0, 3), dtype=np.int8), [], relation="replace_one")
+    release = sf.FrequencySpectrum(epsilon=1).release(study, ledger=None)
+    assert np.isfinite(release.frequencies).all()

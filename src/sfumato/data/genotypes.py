@@ -45,6 +45,8 @@ MAGIC = bytes([0x6C, 0x1B, 0x01])
 SITES_AT_ONCE = 1024
 #: The covariates of a participant are found by this column.
 IDENTIFIER = "iid"
+#: How files write the allele that none of their participants carries.
+NOT_CARRIED = ("0", ".")
 
 
 @dataclass(frozen=True)
@@ -235,13 +237,14 @@ def read_plink(
     prefix
         The path of the three files without their endings, or of the .bed file.
     sites
-        A public list of sites: `Sites`, or the path of a .bim file. Alleles are then counted as
-        that list says, and a site that PREFIX.bim lacks has missing calls only. By default
+        A public list of sites with both alleles: `Sites`, or the path of a .bim file. Alleles are
+        then counted as that list says, and PREFIX.bim must hold every listed site. By default
         PREFIX.bim itself, which must then be public: the list of an array, with alleles in an
         order that does not follow from the calls.
     phenotype
         As for `Genotypes`, by participant or in the order of the .fam file; by default its sixth
-        column, in which 1 is a control, 2 a case, and 0 or −9 unknown.
+        column, in which 1 is a control, 2 a case, and 0, −9 or NA unknown. With `bounds` it is a
+        number, and −9 or NA is unknown.
     covariates
         A frame or the path of a CSV file with the column `iid` and one row per participant: the
         second column of the .fam file, after the family and a blank where there are families.
@@ -251,7 +254,8 @@ def read_plink(
     Raises
     ------
     DataError
-        If a file is not of its kind, or the three do not fit together.
+        If a file is not of its kind, the three do not fit together, a listed site is not there or
+        has other alleles, or the list lacks an allele.
     """
     refuse_broken_fork()
     place = Path(prefix)
@@ -266,7 +270,7 @@ def read_plink(
                 )
             )
     own = _data_sites(bim)
-    people = _read_fam(fam, bounds)
+    people = _read_fam(fam, bounds, phenotype is None)
     listed = own if sites is None else (sites if isinstance(sites, Sites) else read_sites(sites))
     public = _declare(
         listed,
@@ -289,7 +293,7 @@ def read_plink(
     rows, flipped = (
         (np.arange(len(own), dtype=np.int64), np.zeros(len(own), dtype=np.bool_))
         if listed is own
-        else _align(listed, own)
+        else _align(listed, own, bim)
     )
     engine = PackedGenotypes(
         packed,
@@ -331,9 +335,10 @@ def read_vcf(
     phenotype
         By sample name, or one per sample in the order of the file; otherwise as for `Genotypes`.
     sites
-        A public list of sites: `Sites`, or the path of a .bim file. Other sites of the file are
-        left out, and a site that the file lacks has missing calls only. A VCF file lists the sites
-        at which its samples differ, so its own list is private.
+        A public list of sites with both alleles: `Sites`, or the path of a .bim file. A line is a
+        listed site if it has its name, or its chromosome, position and alleles; other lines are
+        left out. The file must hold every listed site, also where all samples are alike. A VCF
+        file usually lists the sites at which its samples differ, so its own list is private.
     covariates
         A frame or the path of a CSV file with the column `iid` and one row per sample.
     bounds, relation, groups, missing, unknown_phenotype, covariate_schema, rows_about, cases_about
@@ -342,7 +347,8 @@ def read_vcf(
     Raises
     ------
     DataError
-        If the file is not a VCF file, or a listed site has other or more than two alleles.
+        If the file is not a VCF file, a listed site is not there, has no genotypes, or has other or
+        more than two alleles, a genotype has not one or two alleles, or the list lacks an allele.
     """
     refuse_broken_fork()
     place = Path(path)
@@ -452,6 +458,13 @@ def _call_array(calls: Any) -> tuple[NDArray[Any], list[str] | None]:
                 remedy="Read a file with read_plink(prefix) or read_vcf(path, phenotype, sites=…).",
             )
         )
+    if isinstance(calls, list | tuple) and any(np.ma.isMaskedArray(row) for row in calls):
+        raise DataError(
+            Problem(
+                wrong="the rows are masked arrays, and a list of them loses the masks",
+                remedy="Give one masked array, as of np.ma.stack(rows).",
+            )
+        )
     if isinstance(calls, np.ndarray | list | tuple):
         array = calls if isinstance(calls, np.ndarray) else np.array(calls, dtype=object)
         if array.ndim != 2:
@@ -470,9 +483,13 @@ def _call_array(calls: Any) -> tuple[NDArray[Any], list[str] | None]:
 
 def _read_calls(values: NDArray[Any]) -> NDArray[np.int8]:
     """Return calls as 0, 1, 2, −1 for missing and −2 for what is none of these."""
+    if isinstance(values, np.ma.MaskedArray):
+        known = _read_calls(np.asarray(values.data))
+        return np.where(np.ma.getmaskarray(values), np.int8(-1), known)
     if values.dtype.kind in "iub":
-        wide = values.astype(np.int64)
-        return np.where((wide >= -1) & (wide <= 2), wide, -2).astype(np.int8)
+        # Compared before the conversion: a large unsigned number would become −1.
+        inside = (values >= -1) & (values <= 2)
+        return np.where(inside, values.astype(np.int8), np.int8(-2))
     if values.dtype.kind == "f":
         missing = np.isnan(values)
         known = np.where(missing, 0, values)
@@ -741,8 +758,10 @@ def _data_sites(bim: Path) -> Sites:
     raise DataError(problem)
 
 
-def _read_fam(fam: Path, bounds: tuple[float, float] | None) -> dict[str, list[Any]]:
-    """Return the identifiers and phenotypes of a .fam file."""
+def _read_fam(
+    fam: Path, bounds: tuple[float, float] | None, with_phenotypes: bool
+) -> dict[str, list[Any]]:
+    """Return the identifiers and, where they are used, the phenotypes of a .fam file."""
     from sfumato.privacy.documents import read_text
 
     identifiers, phenotypes = [], []
@@ -759,17 +778,36 @@ def _read_fam(fam: Path, bounds: tuple[float, float] | None) -> dict[str, list[A
         # Without families, the family is 0 or the participant.
         alone = fields[0] in ("0", fields[1])
         identifiers.append(fields[1] if alone else f"{fields[0]} {fields[1]}")
-        phenotypes.append(_fam_phenotype(fields[5], bounds))
+        phenotypes.append(_fam_phenotype(fields[5], bounds) if with_phenotypes else None)
+    wrong = [number for number, value in enumerate(phenotypes, 1) if value is _UNREADABLE]
+    if wrong:
+        raise DataError(
+            Problem(
+                field="phenotype",
+                row=wrong[0],
+                more=len(wrong) - 1,
+                wrong=f"the sixth field of a line of {fam.name} must be 1 (control), 2 (case), or "
+                "0, -9 or NA (unknown)",
+                remedy="Correct it, give phenotypes by participant with phenotype=…, or give the "
+                "bounds of a number with bounds=(low, high).",
+            )
+        )
     return {IDENTIFIER: identifiers, "phenotype": phenotypes}
 
 
-def _fam_phenotype(text: str, bounds: tuple[float, float] | None) -> str | None:
-    """Return a phenotype of a .fam file as `Genotypes` takes it."""
-    if text in ("-9", "NA", "nan"):
+def _fam_phenotype(text: str, bounds: tuple[float, float] | None) -> Any:
+    """Return a phenotype of a .fam file as `Genotypes` takes it; codes are compared as numbers."""
+    if text in ("NA", "nan"):
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return _UNREADABLE if bounds is None else text
+    if number == -9:
         return None
     if bounds is not None:
         return text
-    return {"1": "control", "2": "case", "0": None}.get(text, text)
+    return {1.0: "control", 2.0: "case", 0.0: None}.get(number, _UNREADABLE)
 
 
 def _map_bed(bed: Path, sites: int, people: int) -> tuple[NDArray[np.uint8], CallFile]:
@@ -802,30 +840,82 @@ def _map_bed(bed: Path, sites: int, people: int) -> tuple[NDArray[np.uint8], Cal
     return mapped, file
 
 
-def _align(listed: Sites, own: Sites) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _flip(own: tuple[str, str], declared: tuple[str, str]) -> bool | None:
+    """Return whether a file counts the other allele of a declared site; nothing if it is another.
+
+    An allele that none of the participants carries has no letter in a file; the other one must then
+    be one of the declared two.
+    """
+    if own in (declared, declared[::-1]):
+        return own != declared
+    counted, rest = own
+    if counted in NOT_CARRIED and rest not in NOT_CARRIED and rest in declared:
+        return rest == declared[0]
+    if rest in NOT_CARRIED and counted not in NOT_CARRIED and counted in declared:
+        return counted == declared[1]
+    return None
+
+
+def _refuse_unknown_alleles(listed: Sites) -> None:
+    """Raise where a list lacks an allele: the order of the file's alleles would decide then."""
+    for name, *alleles in zip(*(listed.listed[column] for column in (0, 3, 4)), strict=True):
+        if "?" in alleles:
+            raise DataError(
+                Problem(
+                    field=name,
+                    wrong="the public list of sites lacks an allele of the site; a file needs both",
+                    remedy="Give the effect allele and the other allele of every listed site, from "
+                    "public knowledge.",
+                )
+            )
+
+
+def _refuse_absent(rows: NDArray[np.int64], listed: Sites, path: Path) -> None:
+    """Raise where a file lacks a listed site.
+
+    A file may lack a site because nobody differs there; one carrier would then change how all
+    others are read.
+    """
+    absent = np.flatnonzero(rows < 0).tolist()
+    if absent:
+        more = f", nor {len(absent) - 1:,} other listed sites" if len(absent) > 1 else ""
+        raise DataError(
+            Problem(
+                field=listed.listed[0][absent[0]],
+                wrong=f"{path.name} does not hold the site of the public list{more}",
+                remedy="Write all listed sites into the file, also those at which all participants "
+                "have the reference allele (for instance with bcftools call without "
+                "--variants-only), or take the site off the public list.",
+            )
+        )
+
+
+def _other_alleles(name: str) -> DataError:
+    return DataError(
+        Problem(
+            field=name,
+            wrong="the alleles of the site are not those of the public list",
+            remedy="Correct the list, or remove the site from the list and the data.",
+        )
+    )
+
+
+def _align(listed: Sites, own: Sites, path: Path) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the row of every listed site in a file, and whether the file counts the other allele.
 
-    A site whose alleles are other ones in the file has missing calls only.
+    A file that lacks a listed site, or has other alleles there, is refused.
     """
+    _refuse_unknown_alleles(listed)
     rows = own.find(listed.listed[0])
+    _refuse_absent(rows, listed, path)
     flipped = np.zeros(len(rows), dtype=np.bool_)
-    effects, others = listed.listed[3], listed.listed[4]
+    names, _, _, effects, others = listed.listed
     own_effects, own_others = own.listed[3], own.listed[4]
     for place, row in enumerate(rows.tolist()):
-        if row < 0:
-            continue
-        same = (own_effects[row], own_others[row])
-        if same != (effects[place], others[place]):
-            if same == (others[place], effects[place]):
-                flipped[place] = True
-            elif "?" not in (effects[place], others[place]):
-                raise DataError(
-                    Problem(
-                        field=listed.listed[0][place],
-                        wrong="the alleles of the site are not those of the public list",
-                        remedy="Correct the list, or remove the site from the data.",
-                    )
-                )
+        flip = _flip((own_effects[row], own_others[row]), (effects[place], others[place]))
+        if flip is None:
+            raise _other_alleles(names[place])
+        flipped[place] = flip
     return rows, flipped
 
 
@@ -842,19 +932,19 @@ def _read_variants(
             remedy="Check it with bcftools view.",
         )
 
-    reader = without_values(lambda: VCF(str(path), gts012=True, strict_gt=True), Exception, problem)
+    _refuse_unknown_alleles(listed)
+    reader = without_values(lambda: VCF(str(path)), Exception, problem)
     samples = [str(sample) for sample in reader.samples]
-    places = {name: place for place, name in enumerate(listed.listed[0])}
-    located = {
-        where: place
-        for place, where in enumerate(zip(listed.listed[1], listed.listed[2], strict=True))
-        if where != ("0", "0")
-    }
+    located: dict[tuple[str, str], list[int]] = {}
+    for place, where in enumerate(zip(listed.listed[1], listed.listed[2], strict=True)):
+        if where != ("0", "0"):
+            located.setdefault(where, []).append(place)
     rows = np.full(len(listed), -1, dtype=np.int64)
     flipped = np.zeros(len(listed), dtype=np.bool_)
     width = -(-len(samples) // 4)
     variants = iter(reader)
     many = 0
+    line = 0
     # The calls of a large file do not fit into memory; the temporary file has no name, and stays
     # as long as it is mapped.
     with tempfile.TemporaryFile() as store:
@@ -862,52 +952,98 @@ def _read_variants(
             variant = without_values(lambda: next(variants, None), Exception, problem)
             if variant is None:
                 break
-            place = places.get(variant.ID or "", located.get((variant.CHROM, str(variant.POS)), -1))
-            if place < 0:
+            line += 1
+            found = _listed_at(variant, listed, located)
+            if not found:
                 continue
-            if rows[place] >= 0:
-                raise DataError(
-                    Problem(
-                        field=listed.listed[0][place],
-                        wrong="the site is there twice",
-                        remedy="Keep one line per site.",
+            for place, flip in found.items():
+                if rows[place] >= 0:
+                    raise DataError(
+                        Problem(
+                            field=listed.listed[0][place],
+                            wrong="the site is there twice",
+                            remedy="Keep one line per site.",
+                        )
                     )
-                )
-            flipped[place] = _orient(variant, listed, place)
-            calls = np.array([0, 1, 2, -1], dtype=np.int8)[np.asarray(variant.gt_types)]
-            store.write(pack_calls(calls[None, :]).tobytes())
-            rows[place] = many
+                rows[place], flipped[place] = many, flip
+            if samples:
+                calls = _variant_calls(variant, listed.listed[0][next(iter(found))], line)
+                store.write(pack_calls(calls[None, :]).tobytes())
             many += 1
         store.flush()
+        _refuse_absent(rows, listed, path)
         packed = np.zeros((many, width), dtype=np.uint8)
         if packed.size:
             packed = np.memmap(store, np.uint8, mode="r", shape=(many, width))
     return samples, packed, rows, flipped
 
 
-def _orient(variant: Any, listed: Sites, place: int) -> bool:
-    """Return whether a variant's alternative allele is the other one of its site."""
-    name, alternatives = listed.listed[0][place], list(variant.ALT)
-    if len(alternatives) > 1:
+def _listed_at(
+    variant: Any, listed: Sites, located: dict[tuple[str, str], list[int]]
+) -> dict[int, bool]:
+    """Return the listed sites that a line of a VCF file is, and whether it counts the other allele.
+
+    A line is a listed site by its name, or by its place and alleles. A line without an alternative
+    allele may be several sites at one place.
+    """
+    names, _, _, effects, others = listed.listed
+    alternatives = list(variant.ALT)
+    own = (alternatives[0] if alternatives else ".", str(variant.REF))
+    named = int(listed.find([variant.ID or ""])[0])
+    places = [named] if named >= 0 else located.get((str(variant.CHROM), str(variant.POS)), [])
+    found = {}
+    for place in places:
+        declared = (effects[place], others[place])
+        if len(alternatives) > 1:
+            if place != named and not {*declared} <= {variant.REF, *alternatives}:
+                continue
+            raise DataError(
+                Problem(
+                    field=names[place],
+                    wrong="the site has more than two alleles",
+                    remedy="Split it with bcftools norm -m-, or remove it from the list of sites.",
+                )
+            )
+        flip = _flip(own, declared)
+        if flip is not None:
+            found[place] = flip
+        elif place == named:
+            raise _other_alleles(names[place])
+    return found
+
+
+def _variant_calls(variant: Any, name: str, line: int) -> NDArray[np.int8]:
+    """Return the copies of the alternative allele in every sample, −1 where a call is missing.
+
+    One allele, as of men on the X chromosome, counts as two copies of it.
+    """
+
+    def problem() -> Problem:
+        return Problem(
+            field=name,
+            wrong=f"data line {line:,} of the VCF file has no genotypes (GT)",
+            remedy="Write genotypes for every listed site, or take the site off the public list.",
+        )
+
+    if "GT" not in (variant.FORMAT or ()):
+        raise DataError(problem())
+    # Of one sample: the alleles, −1 for a missing and −2 for none, and whether they are phased.
+    read = without_values(lambda: np.asarray(variant.genotype.array()), Exception, problem)
+    alleles = read[:, :-1]
+    if (alleles[:, 2:] != -2).any() or (alleles > len(variant.ALT)).any():
         raise DataError(
             Problem(
                 field=name,
-                wrong="the site has more than two alleles",
-                remedy="Split it with bcftools norm -m-, or remove it from the list of sites.",
+                wrong=f"data line {line:,} of the VCF file has a genotype that is not one or two "
+                "of the two alleles of the line",
+                remedy="Make genotypes diploid or haploid, of the reference and the alternative "
+                "allele (bcftools norm -m-), or make them missing.",
             )
         )
-    own = (alternatives[0] if alternatives else None, variant.REF)
-    effect, other = listed.listed[3][place], listed.listed[4][place]
-    if "?" in (effect, other) or own == (effect, other):
-        return False
-    if own == (other, effect) or (own[0] is None and effect == variant.REF):
-        return True
-    if own[0] is None and other == variant.REF:
-        return False
-    raise DataError(
-        Problem(
-            field=name,
-            wrong="the alleles of the site are not those of the public list",
-            remedy="Correct the list, or remove the site from the data.",
-        )
-    )
+    alleles = alleles[:, :2]
+    copies = (alleles == 1).sum(axis=1)
+    if alleles.shape[1] == 1:
+        copies = 2 * copies
+    else:
+        copies = np.where(alleles[:, 1] == -2, 2 * copies, copies)
+    return np.where((alleles == -1).any(axis=1), -1, copies).astype(np.int8)

@@ -1,4 +1,4 @@
-"""The hot loop of the distance to significance (docs/proofs/association-distance.md)."""
+"""The hot loop of the distance to significance (docs/proofs/top-snps.md)."""
 
 from __future__ import annotations
 

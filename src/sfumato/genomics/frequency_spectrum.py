@@ -222,6 +222,6 @@ class FrequencySpectrum(GenotypeMethod[SiteSpectrum]):
         mass_noise = self._noise(len(own.sites), measuring.remaining)
         query = SpectrumMass(width, self.knots, panel)
         mass = yield Ask(measuring, mass_noise, query, MASS)
-        frequencies = np.arange(self.knots) * width / (2 * people)
+        frequencies = np.arange(self.knots) * width / (2 * max(1, people))
         sites = np.asarray(mass, dtype=np.float64) / width
         return SiteSpectrum(own, frequencies, sites, margin(mass_noise) / width, width)
