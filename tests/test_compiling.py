@@ -18,6 +18,7 @@ from sfumato.engines import bit_kernels, genotype_kernels, grammar, kernels, poi
 from sfumato.engines.batch_counts import Batch
 from sfumato.engines.bits import small_tables
 from sfumato.genomics import distance_kernels
+from sfumato.genomics.statistics import critical_differences
 from sfumato.mechanisms.graphical import Measured, draw_kernels, fit, growth_kernels
 from sfumato.mechanisms.graphical import kernels as graphical_kernels
 from sfumato.noise import _kernels, _select_kernels
@@ -226,16 +227,24 @@ def test_sizes_of_models_are_the_same(checked):
 def test_calls_of_genotypes_are_the_same(checked):
     generator = np.random.default_rng(10)
     for people in (1, 31, 32, 33, 200):
-        calls_of = generator.integers(-1, 3, (people, 5))
+        words = generator.integers(0, 2**64, (5, -(-people // 32)), dtype=np.uint64)
         case = np.arange(people) % 2 == 0
-        study = sf.Genotypes(calls_of, case, relation="replace_one", groups="public")
-        sf.AlleleFrequencies(epsilon=1).release(study)
-        sf.LinkageDisequilibrium(epsilon=1, pairs=[("site1", "site2")]).release(study)
-        if people > 1:
-            sf.TopSNPs(epsilon=1, count=1).release(study)
-        sf.Association(epsilon=1).release(sf.Genotypes(calls_of, case.astype(int), bounds=(0, 1)))
+        masks = np.zeros((2, words.shape[1]), dtype=np.uint64)
+        for person in range(people):
+            masks[int(case[person]), person >> 5] |= np.uint64(1 << 2 * (person & 31))
+        counts = np.zeros((5, 2, 4), dtype=np.int64)
+        genotype_kernels.count_calls(words, masks, counts)
+        assert counts.sum() == 5 * people
+        pairs = np.array([[0, 1], [2, 2]])
+        genotype_kernels.count_pairs(words, pairs, masks[0] | masks[1], np.zeros((2, 4, 4), int))
+        values = generator.integers(-1000, 1000, people)
+        genotype_kernels.sum_products(words, values, np.zeros((5, 4), dtype=np.int64))
+        scores = np.zeros(3, dtype=np.int64)
+        tables = generator.multinomial(people, [0.5, 0.3, 0.2], (2, 3))
+        critical = critical_differences((people, people), 10_000)
+        distance_kernels.association_distances(*tables, critical, scores)
     named = {"count_calls", "count_pairs", "sum_products", "association_distances"}
-    assert named <= calls(checked)
+    assert calls(checked) == named
 
 
 def test_every_kernel_is_compared(checked):

@@ -298,10 +298,10 @@ def count_step(
         )
         figures["total_variation"] = min(distance / len(noises) / about, 1.0)
         error += f", at most {100 * figures['total_variation']:.2g} % of all rows misplaced"
-    figures["least_standard_deviation"] = min(noise.standard_deviation for noise in least or noises)
-    low, high = (
-        f"{figures[name]:,.4g}" for name in ("least_standard_deviation", "standard_deviation")
-    )
+    smallest = min(noise.standard_deviation for noise in least or noises)
+    if least is not None:
+        figures["least_standard_deviation"] = smallest
+    low, high = f"{smallest:,.4g}", f"{figures['standard_deviation']:,.4g}"
     between = f"± {high}" if low == high else f"between ± {low} and ± {high}"
     spread = f"{sum(cells):,} cells, each {between} (1 s.d.)"
     return PlanStep(what=what, loss=loss, noise=spread, error=error, figures=figures)

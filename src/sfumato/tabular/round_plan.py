@@ -107,7 +107,7 @@ def one_way_steps(
         not fixed.
     """
     working = method.counted_loss(public)
-    least, most = bounds or (counts, counts)
+    least, most = bounds or (None, counts)
     if len(counts) > MOST_LINES:
         lines = {f"{len(counts)} tables of one column": list(range(len(counts)))}
     else:
@@ -118,7 +118,7 @@ def one_way_steps(
             working.share(Fraction(sum(counts[place].share for place in places))),
             [most[place].noise for place in places],
             public,
-            [least[place].noise for place in places],
+            None if least is None else [least[place].noise for place in places],
         )
         for what, places in lines.items()
     ]
